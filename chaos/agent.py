@@ -1,0 +1,174 @@
+"""The agent under test: found by name, and called with what its parameters ask for."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from chaos.errors import AgentError
+from chaos.points import nearest
+from durable_core import Run
+from fakes import World
+
+GIVEN_BY_NAME = ("run_id", "state")
+"""Parameters by which an agent with a checkpoint of its own is given the id of the run, and a folder (`Path`) that
+survives its lives. The same names are substituted in commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A callable under test. `name` is how a user writes it: `module:attribute`."""
+
+    name: str
+    function: Callable[..., object]
+    input: tuple[object, ...] = ()
+
+    @property
+    def short(self) -> str:
+        """The name in findings: the attribute alone."""
+        return self.name.rpartition(":")[2]
+
+    @property
+    def takes_run(self) -> bool:
+        """Whether the records of the agent can be seen, because it works through a `Run`."""
+        return Run in self._hints().values()
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the agent is a coroutine function."""
+        return inspect.iscoroutinefunction(self.function)
+
+    def arguments(self, world: World, run_id: str, state: Path) -> dict[str, object]:
+        """What the agent is called with, apart from its `Run`, by name.
+
+        Raises:
+            AgentError: the input does not fit the parameters.
+        """
+        hints = self._hints()
+        given: dict[str, object] = {}
+        if not self.takes_run:
+            given = {"run_id": run_id, "state": state}
+        parameters = inspect.signature(self.function).parameters
+        arguments = {name: given[name] for name in parameters if name in given}
+        arguments |= {name: world for name, hint in hints.items() if hint is World}
+        rest = [name for name in parameters if name not in arguments and hints.get(name) is not Run]
+        if len(self.input) > len(rest):
+            raise AgentError(
+                f"{self.name} was given {len(self.input)} inputs, {', '.join(map(repr, self.input))}, but takes "
+                f"{len(rest)}: {', '.join(rest) or 'none'}"
+            )
+        arguments |= dict(zip(rest, self.input, strict=False))
+        missing = [name for name in rest[len(self.input) :] if parameters[name].default is inspect.Parameter.empty]
+        if missing:
+            raise AgentError(
+                f"{self.name} needs an input for {', '.join(map(repr, missing))}; pass it with --arg, or after the agent "
+                f"in chaos.kill(agent, ...)"
+            )
+        return arguments
+
+    def _hints(self) -> Mapping[str, object]:
+        """The annotations of the parameters; an unannotated first parameter called `run` is a `Run`."""
+        try:
+            hints = typing.get_type_hints(self.function)
+        except NameError as error:
+            raise AgentError(f"the annotations of {self.name} cannot be read: {error}; import what they name") from None
+        hints.pop("return", None)
+        first = next(iter(inspect.signature(self.function).parameters), None)
+        if first == "run":
+            hints.setdefault("run", Run)
+        return hints
+
+
+def find_agent(name: str, input: Sequence[object] = ()) -> Agent:  # noqa: A002 - the word of design and CLI
+    """Import `module:attribute`; the working directory is searched first.
+
+    Raises:
+        AgentError: there is no such module or attribute (the nearest is named), or it cannot be called.
+    """
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise AgentError(f"agent {name!r} is not written as module:attribute, such as scenarios.newsletter:keyed")
+    found: object = _import(module_name, name)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            known = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
+            raise AgentError(f"{module_name} has no {attribute!r}{nearest(part, known)}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise AgentError(f"{name} is a {type(found).__name__}, not something that can be called")
+    return Agent(name, found, tuple(input))
+
+
+def read_input(agent: Agent, texts: Sequence[str]) -> Agent:
+    """The agent with its input read from text: by annotation, else as JSON, else as it stands."""
+    hints = agent._hints()  # noqa: SLF001 - one idea in two functions
+    parameters = [name for name, hint in hints.items() if hint not in (Run, World)]
+    values = []
+    for index, text in enumerate(texts):
+        hint = hints.get(parameters[index], object) if index < len(parameters) else object
+        values.append(_read(agent, text, hint))
+    return Agent(agent.name, agent.function, tuple(values))
+
+
+def name_of(function: Callable[..., object]) -> str | None:
+    """`module:attribute` when a fresh interpreter would find the same function under it, else None."""
+    module, attribute = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    if not isinstance(module, str) or module == "__main__" or not attribute.isidentifier():
+        return None
+    return f"{module}:{attribute}" if getattr(sys.modules.get(module), attribute, None) is function else None
+
+
+def _import(module_name: str, name: str) -> object:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name == error.name or module_name.startswith(f"{error.name}.")):
+            raise AgentError(f"{name} cannot be imported: it imports {error.name!r}, which is not installed") from None
+        raise AgentError(
+            f"there is no module {module_name!r}{nearest(module_name, _modules_near(module_name))}"
+        ) from None
+    except Exception as error:  # whatever the user's module does while it is imported
+        raise AgentError(f"{name} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def _modules_near(module_name: str) -> list[str]:
+    """Modules a user may have meant: beside the one named, and in the working directory."""
+    package = module_name.rpartition(".")[0]
+    try:
+        folders = [Path(path) for path in importlib.import_module(package).__path__] if package else [Path.cwd()]
+    except ImportError:
+        folders = [Path.cwd()]
+        package = ""
+    prefix = f"{package}." if package else ""
+    files = [file.stem for folder in folders for file in sorted(folder.glob("*.py")) if not file.stem.startswith("_")]
+    packages = [file.parent.name for folder in folders for file in sorted(folder.glob("*/__init__.py"))]
+    return [prefix + stem for stem in files + packages] + (
+        [] if package else ["scenarios.newsletter", "scenarios.research", "scenarios.refund"]
+    )
+
+
+def _read(agent: Agent, text: str, hint: object) -> object:
+    if hint in (object, typing.Any):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    adapter: TypeAdapter[object] = TypeAdapter(hint)
+    try:
+        return adapter.validate_python(text)
+    except ValidationError:
+        pass
+    try:
+        return adapter.validate_json(text)
+    except ValidationError as error:
+        raise AgentError(f"{agent.name} cannot take {text!r}: {error.errors()[0]['msg']}, for {hint}") from None

@@ -1,0 +1,86 @@
+"""Why it could happen, and what to write instead."""
+
+from __future__ import annotations
+
+from chaos.accounts import Surplus
+from chaos.agent import Agent
+
+_ERRORS = {
+    "KeyMismatch": (
+        "an idempotency key was used again with another body: something in the request differs from life to life",
+        "make what the request is built from a recorded step (the time, an answer), so that a retry is equal to the byte",
+    ),
+    "ReplayDivergence": (
+        "the resumed life took another path than the killed one: something it branches on is not recorded",
+        "make it a recorded step: run.now, run.random, run.uuid, or run.step around whatever reads it",
+    ),
+    "OutcomeUnknown": (
+        "an effect on a provider without keys was in flight, and nobody knows whether it happened",
+        "pass a look-up function as if_unknown, or record the outcome with deliver(...)",
+    ),
+    "NotRecordable": (
+        "the result of a step does not survive recording, which shows only after the work is done",
+        "return plain data, or annotate the function with a type that pydantic knows",
+    ),
+    "RunIsHeld": (
+        "the life before this one still holds the lease, although it is over",
+        "let a lease end with its owner",
+    ),
+}
+
+
+def cause_of_surplus(surplus: Surplus, agent: Agent) -> tuple[str, str]:
+    """Cause and fix of a call that was made in vain."""
+    row, again = surplus.row, surplus.again
+    call = f"{row.provider}.{row.operation}"
+    effect = f'run.effect("{row.step or row.operation}", {call}, ...)'
+    if not agent.takes_run and row.key is None:
+        return (
+            f"what the dead life had done was not recorded, and {call} carries no idempotency key, so it was done again",
+            "record each finished step, and give every effect a key made of run and step: run.effect(...) does both",
+        )
+    if again is None:
+        return (
+            "the life that made the call was killed before its record, and no later life asked for that step again",
+            "let step ids and the path depend on recorded values alone, so that a resumed life asks for the same steps",
+        )
+    if row.step is None and agent.takes_run:
+        return f"{call} is called outside any step, so every life calls it anew", effect
+    if row.key is None:
+        return (
+            f"step {row.step!r} has no idempotency key, so the provider could not tell a retry from a new {_NOUNS.get(call, 'request')}",
+            f'{effect}, which passes run.key("{row.step}")',
+        )
+    if again.key != row.key:
+        return (
+            f"the idempotency key changed from {row.key!r} to {again.key!r}, so the provider took a retry for new",
+            f'make the key of run and step, never of time, uuid or attempt: run.key("{row.step or row.operation}")',
+        )
+    if row.nature == "bills":
+        return (
+            f"{row.provider} took the same key twice: it does not deduplicate, as real model providers do not",
+            "put a provider or proxy with keys in front; or accept the one answer in flight per crash, by name: "
+            "--accept in-flight",
+        )
+    return (
+        f"{row.provider} took the same key twice: it does not deduplicate, or no longer remembers the key",
+        f'{effect[:-1]}, if_unknown=look_up), which asks the provider before it sends again, or if_unknown="hold"',
+    )
+
+
+def cause_of_error(error: str, fix: str) -> tuple[str, str]:
+    """Cause and fix of an error that ends life after life, by the error's type."""
+    return _ERRORS.get(error.partition(":")[0], (f"each life fails in the same way: {error.partition(':')[0]}", fix))
+
+
+def done(operation: str, target: str) -> str:
+    """What happened, as a sentence that a number of times can follow."""
+    return _DONE.get(operation, f"{operation} to {{}} happened").format(target)
+
+
+_DONE = {
+    "email.send": "email to {} was sent",
+    "payments.charge": "a charge to {} was made",
+    "payments.refund": "a refund of {} was made",
+}
+_NOUNS = {"email.send": "email", "llm.complete": "question", "payments.charge": "charge", "payments.refund": "refund"}

@@ -1,0 +1,250 @@
+"""Launchers: how a life gets a process of its own. `fork` from a warm parent, or `spawn` of a fresh interpreter."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from chaos.agent import Agent, name_of
+from chaos.coverage import coverage_setup
+from chaos.errors import AgentError, LaunchError, OptionError
+from chaos.life import REPORT, SPEC, LifeEnd, LifeSpec
+from chaos.points import nearest
+from chaos.warm import WarmParent, end_group, other_threads
+from durable_core import NotRecordable
+from durable_core.codec import PLAIN
+
+HASH_SEEDS = (1, 2)
+"""`PYTHONHASHSEED` of the warm parents: odd and even lives differ in it, as restarts do."""
+
+LAUNCHERS = ("fork", "spawn")
+
+
+class Launcher(Protocol):
+    """Something that gives lives a process. It is used from several threads."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the verdict has to know about how lives were started."""
+
+    def run(self, spec: LifeSpec) -> LifeEnd:
+        """Live one life to its end."""
+
+    def close(self) -> None:
+        """End what is still running."""
+
+
+def launcher_for(agent: Agent, kind: str | None = None) -> Launcher:
+    """The launcher of that kind; by default `fork` where the system has it.
+
+    A module's function is imported by a fresh interpreter. A closure or lambda, or an agent with input that is not
+    plain data, exists in this process only, so this process is forked.
+
+    Raises:
+        OptionError: no such kind.
+        LaunchError: this system, or this agent, cannot do it; says what works.
+    """
+    if sys.platform == "win32":
+        raise LaunchError(
+            "real kills need SIGKILL, which Windows does not have; durable_core on SQLite and the fakes work here, and "
+            "kills work on Linux, on macOS and in WSL"
+        )
+    kind = kind or ("fork" if sys.platform == "linux" else "spawn")
+    if kind not in LAUNCHERS:
+        raise OptionError(f"there is no launcher {kind!r}{nearest(kind, LAUNCHERS)}")
+    setup = _setup(agent)
+    if kind == "spawn":
+        if setup is None:
+            raise LaunchError(
+                f"{agent.name} cannot be spawned: a fresh interpreter can import no closure or lambda, and takes no "
+                f"input but plain data. Define the agent at the level of its module, or use the fork launcher"
+            )
+        return Spawn(setup)
+    if sys.platform != "linux":
+        raise LaunchError("the fork launcher needs Linux; use --launcher spawn here")
+    if setup is None:
+        return Fork([_fork_here(agent)])
+    try:
+        return Fork([_start_parent(setup, seed) for seed in HASH_SEEDS])
+    except AgentError as error:
+        return Fork([_fork_here(agent)], f"lives were forked from this process: a fresh interpreter says that {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Parent:
+    """This side of a warm parent. `wait` returns when it has ended."""
+
+    control: socket.socket
+    threads: Sequence[str]
+    wait: Callable[[], object]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Each life is a child of a warm parent. Lives take turns among the parents, which differ in their hash seed."""
+
+    parents: Sequence[_Parent]
+    reason: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The threads that were alive in the parents, since lives do not have them."""
+        names = ", ".join(self.parents[0].threads)
+        threads = f"threads alive where lives are forked, which lives do not have: {names} (--launcher spawn has them)"
+        return tuple(note for note in (self.reason, threads if names else "") if note)
+
+    def run(self, spec: LifeSpec) -> LifeEnd:
+        """Live one life to its end."""
+        parent = self.parents[(spec.number - 1) % len(self.parents)]
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs, parent.lock:
+                try:
+                    socket.send_fds(parent.control, [SPEC.dump_json(spec)], [theirs.fileno()])
+                except OSError as error:
+                    raise LaunchError(f"a warm parent is gone ({error}): was it killed from outside?") from None
+            return _read_end(spec, ours)
+
+    def close(self) -> None:
+        """Let the parents end, and with them all lives."""
+        for parent in self.parents:
+            parent.control.close()
+            parent.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """Each life is a fresh interpreter that imports the agent again: slow, and always right."""
+
+    setup: dict[str, object]
+    notes: tuple[str, ...] = ()
+
+    def run(self, spec: LifeSpec) -> LifeEnd:
+        """Live one life to its end."""
+        process, control = _interpreter("live_once", self.setup, HASH_SEEDS[spec.number % len(HASH_SEEDS) - 1])
+        with control:
+            _greeting(control)
+            control.send(SPEC.dump_json(spec))
+            control.settimeout(spec.seconds)
+            hung = False
+            try:
+                lines = _read_lines(control)
+            except TimeoutError:
+                lines, hung = [], True
+                process.kill()
+            end_group(process.pid)
+            return _end(spec, lines, process.wait(), hung=hung)
+
+    def close(self) -> None:
+        """Nothing stays between lives."""
+
+
+def _setup(agent: Agent) -> dict[str, object] | None:
+    """What a fresh interpreter has to know to import the agent; None when it cannot."""
+    name = name_of(agent.function)
+    try:
+        payload, _ = PLAIN.encode("the input", list(agent.input))
+    except NotRecordable:
+        return None
+    if name is None:
+        return None
+    return {
+        "agent": name,
+        "input": json.loads(payload),
+        "path": sys.path,
+        "cwd": str(Path.cwd()),
+        "coverage": coverage_setup(),
+    }
+
+
+def _start_parent(setup: dict[str, object], hash_seed: int) -> _Parent:
+    process, control = _interpreter("serve", setup, hash_seed)
+    return _Parent(control, _greeting(control), process.wait)
+
+
+def _interpreter(entry: str, setup: dict[str, object], hash_seed: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """A fresh interpreter at one of the entries of `chaos.fresh`, with the setup sent to it.
+
+    Our own packages are found by their path: the user may have a folder called `chaos` too.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, _PACKETS)
+    code = f"import sys; sys.path.insert(0, {_SOURCES!r}); from chaos.fresh import {entry}; {entry}({theirs.fileno()})"
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
+        [sys.executable, "-P", "-c", code],
+        env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
+        pass_fds=[theirs.fileno()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        process_group=0,
+    )
+    theirs.close()
+    ours.send(json.dumps(setup).encode())
+    return process, ours
+
+
+_PACKETS = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
+_SOURCES = str(Path(__file__).resolve().parent.parent)
+
+
+def _greeting(control: socket.socket) -> Sequence[str]:
+    """The first message of a fresh interpreter: its threads, or why it could not import the agent."""
+    message = control.recv(1 << 20)
+    if not message:
+        raise LaunchError("a fresh interpreter ended before it could import the agent; its messages are above")
+    answer = json.loads(message)
+    if "error" in answer:
+        raise AgentError(answer["error"])
+    return list(answer["threads"])
+
+
+def _fork_here(agent: Agent) -> _Parent:
+    """A warm parent that is a fork of this process, for agents that no other process can import."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, _PACKETS)
+    threads = other_threads()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the threads are reported to the user instead
+        pid = os.fork()
+    if pid == 0:
+        ours.close()
+        _be_parent(agent, theirs)
+    theirs.close()
+    return _Parent(ours, threads, lambda: os.waitpid(pid, 0))
+
+
+def _be_parent(agent: Agent, control: socket.socket) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the tests, and that ends this
+    try:
+        WarmParent(agent, control).serve()
+    finally:
+        os._exit(0)
+
+
+def _read_end(spec: LifeSpec, reply: socket.socket) -> LifeEnd:
+    *lines, last = _read_lines(reply) or [b'{"exit": -9}']
+    status = json.loads(last)
+    return _end(spec, lines, status["exit"], hung=status.get("hung", False))
+
+
+def _end(spec: LifeSpec, lines: Sequence[bytes], code: int, *, hung: bool) -> LifeEnd:
+    report = REPORT.validate_json(lines[0]) if lines else None
+    return LifeEnd(spec=spec, report=report, exit=code, hung=hung)
+
+
+def _read_lines(connection: socket.socket) -> list[bytes]:
+    chunks = []
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := connection.recv(1 << 16):
+            chunks.append(chunk)
+    return b"".join(chunks).splitlines()

@@ -1,0 +1,53 @@
+"""The story of a finding: what each life did about it, a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chaos.life import LifeEnd
+from chaos.points import Window
+from chaos.tries import Try
+from fakes import Row
+
+_KILLED = {
+    Window.BEFORE: "KILLED before the call",
+    Window.APPLIED: "KILLED before the answer came back",
+    Window.UNRECORDED: "KILLED before the record",
+    Window.RECORDED: "KILLED after the record",
+}
+_MOST_CALLS = 3
+"""Calls of one life that are told one by one."""
+
+
+def tell(run: Try, step: str, concerns: Callable[[Row], bool]) -> tuple[str, ...]:
+    """The lives of a try, with those provider calls that concern the finding."""
+    lives = [*run.lives, *([run.replay] if run.replay else [])]
+    width = max([len(step), 4])
+    return tuple(
+        f"life {life.spec.number}  {step:<{width}}  {line}"
+        for life in lives
+        if (line := _line(life, [row for row in run.rows if row.life == life.spec.number and concerns(row)]))
+    )
+
+
+def _line(life: LifeEnd, rows: list[Row]) -> str:
+    told = [_call(row) for row in rows[:_MOST_CALLS]]
+    if len(rows) > _MOST_CALLS:
+        told.append(f"and {len(rows) - _MOST_CALLS} calls more")
+    return " · ".join([*told, *_end(life)])
+
+
+def _call(row: Row) -> str:
+    usage = f", {row.tokens_in + row.tokens_out} tokens" if row.nature == "bills" else ""
+    outcome = f"deduplicated onto call {row.original}" if row.original else f"{row.outcome} as call {row.id}"
+    return f"{row.provider}.{row.operation} key={row.key or '-'} → {outcome}{usage}"
+
+
+def _end(life: LifeEnd) -> list[str]:
+    if life.killed_at is not None:
+        return [f"{_KILLED[life.killed_at.window]} ({life.killed_at})"]
+    if life.unplanned:
+        return [life.unplanned]
+    if life.report and life.report.outcome == "raised":
+        return [f"raised {life.report.error}"]
+    return []

@@ -1,0 +1,206 @@
+"""A try: one schedule carried out from a fresh state, life after life, until the run has ended and been replayed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+from chaos.agent import Agent
+from chaos.errors import OptionError
+from chaos.launchers import Launcher
+from chaos.life import LifeEnd, LifeSpec
+from chaos.points import Point, Schedule
+from durable_core import StoreError, deliver, open_store
+from durable_core.entries import OUTCOMES, Entry
+from fakes import Ledger, Row
+
+MAX_LIVES = 4
+"""Lives without a planned kill that a run is given to end, before it is said that it does not."""
+
+SHORT_STORES = {"sqlite": "sqlite:///{folder}/runs.db", "file": "file://{folder}/runs"}
+"""Stores that are made anew in the folder of every try."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is the same in all tries of one exploration.
+
+    Attributes:
+        store: `sqlite` or `file`, made anew for every try, or the URL of a store that is kept.
+        seed: of the fakes and of `random`.
+        policies: key policies of providers, by name.
+        deliver: what is delivered when the run waits for it, by step id.
+        seconds: after which a life is ended, as hung.
+        folder: where the folders of the tries are made.
+        prefix: of run ids; tells apart the runs that several explorations make in one store.
+    """
+
+    store: str = "sqlite"
+    seed: int = 0
+    policies: Mapping[str, str] = field(default_factory=dict)
+    deliver: Mapping[str, object] = field(default_factory=dict)
+    seconds: float = 60.0
+    folder: Path
+    prefix: str = "run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """What happened under one schedule, and what it left behind.
+
+    Attributes:
+        schedule: the points at which its lives were killed, in order.
+        missed: the planned point that no life passed, if there was one.
+        lives: all of them, killed ones first.
+        replay: a further life on the finished run, which must execute nothing; None when the run did not end.
+        entries: the finished checkpoint; empty when the agent does not work through a `Run`.
+        rows: the ledger.
+        log: the end of what its lives printed.
+    """
+
+    schedule: Schedule
+    missed: Point | None
+    lives: tuple[LifeEnd, ...]
+    replay: LifeEnd | None
+    entries: tuple[Entry, ...]
+    rows: tuple[Row, ...]
+    log: str = ""
+
+    @property
+    def finished(self) -> LifeEnd | None:
+        """The life in which the run ended."""
+        last = self.lives[-1]
+        return last if last.report and last.report.outcome == "finished" else None
+
+    @property
+    def kills(self) -> int:
+        """The planned kills that fired."""
+        return sum(life.killed_at is not None for life in self.lives)
+
+    @property
+    def recorded(self) -> frozenset[str]:
+        """The ids of the steps with a record."""
+        return frozenset(entry.step_id for entry in self.entries if entry.kind in OUTCOMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """Carries out schedules of one agent."""
+
+    agent: Agent
+    launcher: Launcher
+    setting: Setting
+    _numbers: count[int] = field(default_factory=count)
+
+    def carry_out(self, kills: Sequence[Point | int]) -> Try:
+        """One try with a kill in each life: at a named point, or at the nth one as far as the life has so many."""
+        folder = Path(tempfile.mkdtemp(prefix="try-", dir=self.setting.folder))
+        try:
+            return self._live_all(self._first_spec(folder), kills)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _first_spec(self, folder: Path) -> LifeSpec:
+        setting = self.setting
+        short = setting.store in SHORT_STORES
+        return LifeSpec(
+            number=1,
+            folder=str(folder),
+            store=SHORT_STORES[setting.store].format(folder=folder) if short else setting.store,
+            run_id=setting.prefix if short else f"{setting.prefix}-{next(self._numbers)}",
+            seed=setting.seed,
+            policies=setting.policies,
+            steady=not self.agent.takes_run,
+            seconds=setting.seconds,
+        )
+
+    def _live_all(self, spec: LifeSpec, kills: Sequence[Point | int]) -> Try:
+        planned = deque(kills)
+        lives: list[LifeEnd] = []
+        missed: Point | None = None
+        while not self._is_over(lives, planned):
+            life = self._live(replace(spec, number=len(lives) + 1, kill_at=planned[0] if planned else None))
+            lives.append(life)
+            if life.killed_at is not None:
+                planned.popleft()
+            elif planned and not self._can_go_on(life):
+                missed = planned[0] if isinstance(planned[0], Point) else None
+                planned.clear()
+        finished = lives[-1].report is not None and lives[-1].report.outcome == "finished"
+        return Try(
+            schedule=tuple(life.killed_at for life in lives if life.killed_at),
+            missed=missed,
+            lives=tuple(lives),
+            replay=self._live(replace(spec, number=len(lives) + 1)) if finished and self.agent.takes_run else None,
+            entries=self._entries(spec),
+            rows=_rows(Path(spec.folder)),
+            log=_tail(Path(spec.folder) / "output.log"),
+        )
+
+    def _is_over(self, lives: list[LifeEnd], planned: Collection[object]) -> bool:
+        if not lives or planned or lives[-1].killed_at is not None:
+            return False
+        last = lives[-1].report
+        if last is None or last.outcome == "finished":
+            return True
+        if last.outcome == "suspended":
+            return not self._can_go_on(lives[-1])
+        kills = sum(life.killed_at is not None for life in lives)
+        return len(lives) >= kills + len(self.setting.deliver) + MAX_LIVES
+
+    def _can_go_on(self, life: LifeEnd) -> bool:
+        """Whether the life waits for something that is delivered."""
+        return life.report is not None and life.report.waits_for in self.setting.deliver
+
+    def _live(self, spec: LifeSpec) -> LifeEnd:
+        end = self.launcher.run(spec)
+        if end.report is not None and self._can_go_on(end):
+            step = end.report.waits_for
+            store = open_store(spec.store)
+            try:
+                deliver(store, spec.run_id, step, self.setting.deliver[step])
+            finally:
+                store.close()
+        return end
+
+    def _entries(self, spec: LifeSpec) -> tuple[Entry, ...]:
+        if not self.agent.takes_run:
+            return ()
+        store = open_store(spec.store)
+        try:
+            return tuple(store.entries(spec.run_id))
+        finally:
+            store.close()
+
+
+def check_store(store: str) -> None:
+    """Refuse a store that kills cannot be tried on, before any life is started.
+
+    Raises:
+        OptionError: it is in memory, or its URL cannot be used.
+    """
+    if store in SHORT_STORES:
+        return
+    if store.startswith("memory"):
+        raise OptionError("a store in memory dies with the process it is in; kills need sqlite, file, or a store's URL")
+    try:
+        open_store(store).close()
+    except StoreError as error:
+        raise OptionError(str(error)) from None
+
+
+def _rows(folder: Path) -> tuple[Row, ...]:
+    ledger = Ledger(folder / "ledger.db")
+    try:
+        return tuple(ledger.rows())
+    finally:
+        ledger.close()
+
+
+def _tail(log: Path, limit: int = 2000) -> str:
+    return log.read_text(encoding="utf-8", errors="backslashreplace")[-limit:] if log.exists() else ""

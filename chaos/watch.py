@@ -1,0 +1,132 @@
+"""The two seams at which a life is watched and killed: the store, and the provider call.
+
+Neither the core nor the fakes know of it: the store is wrapped, and the fakes take any `Witness`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from chaos.coverage import save_coverage
+from chaos.life import LifeSpec
+from chaos.points import FINISH, START, Point, Window, place_of_call, place_of_step
+from durable_core import Lease, Store, current_step
+from durable_core.entries import OUTCOMES, Entry
+from fakes import Call, Caller
+
+
+@dataclass(slots=True)
+class Watch:
+    """Sees every point that a life passes, and ends the life at the planned one.
+
+    `dying` is called with the trace just before the kill, since nothing can be said after it.
+    """
+
+    spec: LifeSpec
+    dying: Callable[[tuple[Point, ...]], None]
+    trace: list[Point] = field(default_factory=list)
+    _calls: Counter[str] = field(default_factory=Counter)
+    _thread: threading.local = field(default_factory=threading.local)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def caller(self) -> Caller:
+        """Who makes a provider call: for the ledger."""
+        step = current_step()
+        return Caller(self.spec.number, step[1] if step else None)
+
+    def before(self, call: Call) -> None:
+        """A provider is about to be called."""
+        place = _place(call)
+        with self._lock:
+            self._calls[place] += 1
+            self._thread.call = self._calls[place]
+        self._pass(Point(place, Window.BEFORE, self._thread.call))
+
+    def applied(self, call: Call) -> None:
+        """A provider has acted and committed; the caller does not know yet."""
+        self._pass(Point(_place(call), Window.APPLIED, self._thread.call))
+
+    def storing(self, entry: Entry) -> None:
+        """A record is about to be written."""
+        if entry.kind != "intent":
+            self._pass(Point(_place_of_entry(entry), Window.UNRECORDED))
+
+    def stored(self, entry: Entry) -> None:
+        """A record is durable."""
+        if entry.kind != "intent":
+            self._pass(Point(_place_of_entry(entry), Window.RECORDED))
+
+    def _pass(self, point: Point) -> None:
+        with self._lock:  # kept while dying, so that no other thread passes a point after the last one
+            self.trace.append(point)
+            if self.spec.kill_at in (point, len(self.trace)):
+                self.dying(tuple(self.trace))
+                die()
+
+
+@dataclass(slots=True)
+class WatchedStore:
+    """A store that tells a `Watch` of every record."""
+
+    inner: Store
+    watch: Watch
+
+    def acquire(self, run_id: str) -> Lease:
+        """As the store itself."""
+        return self.inner.acquire(run_id)
+
+    def release(self, lease: Lease) -> None:
+        """As the store itself."""
+        self.inner.release(lease)
+
+    def entries(self, run_id: str) -> list[Entry]:
+        """As the store itself."""
+        return self.inner.entries(run_id)
+
+    def append(self, run_id: str, entry: Entry, lease: Lease | None) -> None:
+        """As the store itself, with a point before and after."""
+        self.watch.storing(entry)
+        self.inner.append(run_id, entry, lease)
+        self.watch.stored(entry)
+
+    def put_blob(self, run_id: str, data: bytes) -> str:
+        """As the store itself."""
+        return self.inner.put_blob(run_id, data)
+
+    def get_blob(self, run_id: str, digest: str) -> bytes:
+        """As the store itself."""
+        return self.inner.get_blob(run_id, digest)
+
+    def runs(self) -> list[str]:
+        """As the store itself."""
+        return self.inner.runs()
+
+    def close(self) -> None:
+        """As the store itself."""
+        self.inner.close()
+
+
+def die() -> NoReturn:
+    """End this process by SIGKILL, from the kernel: no `finally`, no `atexit`, no flush."""
+    save_coverage()
+    os.kill(os.getpid(), signal.SIGKILL)
+    while True:  # the signal is on its way
+        time.sleep(1)
+
+
+def _place(call: Call) -> str:
+    step = current_step()
+    return place_of_step(step[1]) if step else place_of_call(call.provider, call.operation)
+
+
+def _place_of_entry(entry: Entry) -> str:
+    if entry.kind in OUTCOMES:
+        return place_of_step(entry.step_id)
+    return START if entry.kind == "start" else FINISH

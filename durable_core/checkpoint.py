@@ -1,0 +1,95 @@
+"""A checkpoint: the records of one run, as one life sees them."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+
+from durable_core.codec import Codec
+from durable_core.entries import OUTCOMES, Entry
+from durable_core.stores.protocol import Lease, Store
+
+BLOB_ABOVE = 64 * 1024
+"""Bytes of JSON above which a value is stored beside the checkpoint, by its sha256."""
+
+
+@dataclass(slots=True)
+class Checkpoint:
+    """The entries of one run in memory, and the way to add to them."""
+
+    store: Store
+    run_id: str
+    lease: Lease | None
+    outcomes: dict[str, Entry] = field(default_factory=dict)
+    intents: dict[str, Entry] = field(default_factory=dict)
+    positions: dict[int, str] = field(default_factory=dict)
+    start: Entry | None = None
+    finished: bool = False
+
+    @classmethod
+    def load(cls, store: Store, run_id: str, lease: Lease | None) -> Checkpoint:
+        """Read what earlier lives recorded. Raises `CorruptCheckpoint` when that is not possible."""
+        checkpoint = cls(store, run_id, lease)
+        for entry in store.entries(run_id):
+            checkpoint.take(entry)
+        return checkpoint
+
+    def take(self, entry: Entry) -> None:
+        """Enter into memory what the store holds already."""
+        if entry.kind in OUTCOMES:
+            self.outcomes[entry.step_id] = entry
+        elif entry.kind == "intent":
+            self.intents[entry.step_id] = entry
+        elif entry.kind == "start":
+            self.start = entry
+        else:
+            self.finished = True
+        if entry.position is not None:
+            self.positions[entry.position] = entry.step_id
+
+    def add(self, entry: Entry) -> None:
+        """Make one entry durable. A large payload goes to a blob first."""
+        entry = replace(entry, at=time.time())
+        if len(entry.payload) > BLOB_ABOVE:
+            entry = replace(entry, blob=self.store.put_blob(self.run_id, entry.payload), payload=b"")
+        self.store.append(self.run_id, entry, self.lease)
+        self.take(entry)
+
+    def refresh(self) -> None:
+        """Read again what others may have delivered since this life began."""
+        for entry in self.store.entries(self.run_id):
+            self.take(entry)
+
+    def payload(self, entry: Entry) -> bytes:
+        """The JSON of an entry, from its blob when it has one."""
+        return entry.payload if entry.blob is None else self.store.get_blob(self.run_id, entry.blob)
+
+    def value(self, entry: Entry, codec: Codec) -> object:
+        """The recorded value of a step. Raises `RecordUnreadable`."""
+        return codec.decode(f"step {entry.step_id!r}", self.payload(entry))
+
+
+def encode_failure(error: Exception) -> bytes:
+    """A recorded error: its class by name, its arguments, its fields. Raises `TypeError` when they are not plain."""
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    return json.dumps({"error": name, "args": list(error.args), "fields": error.__dict__}).encode()
+
+
+def decode_failure(payload: bytes, named: tuple[type[Exception], ...]) -> Exception | None:
+    """The recorded error as one of the `named` classes or their subclasses; None when none of them is it."""
+    record = json.loads(payload)
+    for known in _with_subclasses(named):
+        if f"{known.__module__}.{known.__qualname__}" == record["error"]:
+            error = known.__new__(known)
+            error.args = tuple(record["args"])
+            error.__dict__.update(record["fields"])
+            return error
+    return None
+
+
+def _with_subclasses(classes: tuple[type[Exception], ...]) -> list[type[Exception]]:
+    found = list(classes)
+    for known in found:
+        found.extend(known.__subclasses__())
+    return found

@@ -1,0 +1,114 @@
+"""Starting, resuming and answering runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar, overload
+
+from durable_core.checkpoint import Checkpoint
+from durable_core.codec import codec_for
+from durable_core.entries import Entry
+from durable_core.errors import AlreadyRecorded, UnknownRun
+from durable_core.fingerprint import fingerprint_call
+from durable_core.ids import check_id
+from durable_core.life import Life
+from durable_core.run import Run
+from durable_core.stores.protocol import Store
+
+T = TypeVar("T")
+
+
+@overload
+def resume(
+    store: Store, run_id: str, agent: Callable[..., Awaitable[T]], /, *args: object, **kwargs: object
+) -> Awaitable[T]: ...
+@overload
+def resume(store: Store, run_id: str, agent: Callable[..., T], /, *args: object, **kwargs: object) -> T: ...
+def resume(store: Store, run_id: str, agent: Callable[..., object], /, *args: object, **kwargs: object) -> object:
+    """Start the run, or go on where its last life ended: `agent(run, *args, **kwargs)`.
+
+    The lease of the run is held meanwhile. What is recorded is not executed again, so resuming a finished
+    run costs nothing and gives its result. An awaitable is returned when `agent` is a coroutine function.
+
+    Raises:
+        RunIsHeld: another living owner is at it.
+        Suspended: the run waits for a delivery.
+        ReplayDivergence: the agent, or its input, is not what the records say.
+        CorruptCheckpoint: the checkpoint is damaged.
+        DurableError: what else poisoned the run, also when the agent swallowed it.
+    """
+    check_id("run id", run_id)
+    resumption = _Resumption(store, run_id, agent, args, kwargs)
+    return resumption.finish_async() if inspect.iscoroutinefunction(agent) else resumption.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class _Resumption:
+    store: Store
+    run_id: str
+    agent: Callable[..., object]
+    args: tuple[object, ...]
+    kwargs: Mapping[str, object]
+
+    def finish(self) -> object:
+        with self._life() as life:
+            return self.agent(Run(life), *self.args, **self.kwargs)
+
+    async def finish_async(self) -> object:
+        with self._life() as life:
+            return await self.agent(Run(life), *self.args, **self.kwargs)  # type: ignore[misc]  # a coroutine function
+
+    @contextmanager
+    def _life(self) -> Iterator[Life]:
+        lease = self.store.acquire(self.run_id)
+        try:
+            life = Life(Checkpoint.load(self.store, self.run_id, lease))
+            life.begin(_name(self.agent), fingerprint_call(self.args, self.kwargs))
+            try:
+                yield life
+            except Exception:
+                life.check()  # what poisoned the life matters more than what the agent made of it
+                raise
+            life.finish()
+        finally:
+            self.store.release(lease)
+
+
+def deliver(store: Store, run_id: str, step_id: str, value: object) -> None:
+    """Record the result of a step from outside: the answer to a `wait`, or the outcome of a held effect.
+
+    Args:
+        store: where the run lives; the run may be held by a living owner.
+        run_id: an admitted run.
+        step_id: the full id, with its scopes: `customer:3/approval`.
+        value: plain data, or an instance of the type that the step returns.
+
+    Raises:
+        UnknownRun: the store has no such run.
+        AlreadyRecorded: the step has a result; the first one stays.
+        NotRecordable: the value would not come back as it is.
+    """
+    check_id("step id", step_id)
+    checkpoint = Checkpoint.load(store, check_id("run id", run_id), lease=None)
+    if checkpoint.start is None:
+        raise UnknownRun(
+            f"no run {run_id!r} in this store to deliver {step_id!r} to; start it first, or correct the id"
+        )
+    if step_id in checkpoint.outcomes:
+        raise AlreadyRecorded(
+            f"step {step_id!r} of run {run_id!r} has a result already, which stays; nothing was delivered"
+        )
+    payload, _ = codec_for(_delivered_type(value)).encode(f"the delivery for step {step_id!r}", value)
+    checkpoint.add(Entry(kind="record", step_id=step_id, payload=payload))
+
+
+def _delivered_type(value: object) -> Hashable:
+    plain = isinstance(value, str | int | float | list | dict) or value is None
+    return object if plain else type(value)
+
+
+def _name(agent: Callable[..., object]) -> str:
+    return f"{getattr(agent, '__module__', '?')}:{getattr(agent, '__qualname__', type(agent).__qualname__)}"

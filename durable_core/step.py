@@ -1,0 +1,196 @@
+"""How one step is carried out: answered from its record, or executed and recorded."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Literal
+
+from durable_core.checkpoint import decode_failure, encode_failure
+from durable_core.codec import Codec
+from durable_core.entries import Entry
+from durable_core.errors import (
+    DurableError,
+    NestedStep,
+    NotRecordable,
+    OutcomeUnknown,
+    RecordUnreadable,
+)
+from durable_core.fingerprint import fingerprint_call
+from durable_core.ids import idempotency_key
+from durable_core.life import Life
+
+LookUp = Callable[[str], object]
+"""Given the key of an effect: its result when it has happened, None when it has not. May be async."""
+
+_current: ContextVar[tuple[str, str] | None] = ContextVar("durable_core_step", default=None)
+
+
+def current_step() -> tuple[str, str] | None:
+    """`(run_id, step_id)` of the step being executed here, for logs and accounts; None outside of steps."""
+    return _current.get()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step as this life asks for it."""
+
+    step_id: str
+    function: Callable[..., object]
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = field(default_factory=dict)
+    codec: Codec
+    record_errors: tuple[type[Exception], ...] = ()
+    redact: Callable[..., object] | None = None
+    effect: bool = False
+    if_unknown: Literal["hold"] | LookUp | None = None
+
+    @property
+    def subject(self) -> str:
+        """How messages name the step."""
+        return f"step {self.step_id!r}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Stands for the arguments; a replay with others is a divergence."""
+        return fingerprint_call(self.args, self.kwargs)
+
+    def call(self) -> object:
+        """Do the work."""
+        return self.function(*self.args, **self.kwargs)
+
+
+def carry_out(life: Life, step: Step) -> object:
+    """The result of a step; an awaitable of it when the function is a coroutine function."""
+    if _current.get() is not None:
+        raise life.poison(
+            NestedStep(
+                f"{step.subject} was started inside step {_current.get()}; once the outer one is recorded, nobody asks "
+                f"for the inner one again. Start both from the agent itself, or give a nested flow a scope"
+            )
+        )
+    asked = _Asked(life, step, *life.ask(step.step_id, step.fingerprint))
+    return asked.result_async() if _is_async(step.function) else asked.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A step that was asked for, with the record there is of it."""
+
+    life: Life
+    step: Step
+    entry: Entry | None
+    position: int | None
+
+    # The two differ in `await` alone; everything that decides something is shared below.
+
+    def result(self) -> object:
+        if self.entry is not None:
+            return self._replay(self.entry)
+        with self._executing():
+            found = self._look_up()
+            value = self.step.call() if found is None else found
+        return self._record(value)
+
+    async def result_async(self) -> object:
+        if self.entry is not None:
+            return self._replay(self.entry)
+        with self._executing():
+            found = self._look_up()
+            found = await found if isinstance(found, Awaitable) else found
+            value = await self.step.call() if found is None else found  # type: ignore[misc]  # a coroutine function
+        return self._record(value)
+
+    @contextmanager
+    def _executing(self) -> Iterator[None]:
+        token = _current.set((self.life.checkpoint.run_id, self.step.step_id))
+        try:
+            yield
+        except BaseException as error:
+            self._failed(error)
+            raise
+        finally:
+            _current.reset(token)
+
+    def _look_up(self) -> object:
+        """What is known of an effect that an earlier life may have begun; records the intent of a new one."""
+        step, checkpoint = self.step, self.life.checkpoint
+        if step.if_unknown is None:
+            return None
+        if step.step_id not in checkpoint.intents:
+            self.life.add(self._entry("intent", b""))
+            return None
+        if step.if_unknown == "hold":
+            raise self.life.poison(
+                OutcomeUnknown(
+                    f"effect {step.step_id!r} of run {checkpoint.run_id!r} was begun and has no result: the process "
+                    f"died, or the answer was lost, around the effect. It is held, not sent again. Find out at the "
+                    f"provider whether it happened and record that with deliver(store, {checkpoint.run_id!r}, "
+                    f"{step.step_id!r}, result)"
+                )
+            )
+        return step.if_unknown(idempotency_key(checkpoint.run_id, step.step_id))
+
+    def _record(self, value: object) -> object:
+        step = self.step
+        if step.redact is not None:
+            value = step.redact(value)
+        try:
+            payload, decoded = step.codec.encode(step.subject, value)
+        except NotRecordable as error:
+            raise self.life.poison(error) from None
+        self.life.add(self._entry("record", payload))
+        return decoded
+
+    def _failed(self, error: BaseException) -> None:
+        """Record a failure that is named as a result; of any other, nothing remains."""
+        if isinstance(error, DurableError) or not isinstance(error, self.step.record_errors):
+            self.life.retract(self.step.step_id)
+            return
+        try:
+            payload = encode_failure(error)
+        except TypeError as reason:
+            raise self.life.poison(
+                NotRecordable(
+                    f"{self.step.subject} raised {type(error).__qualname__}, which holds more than plain data "
+                    f"({reason}); keep the fields of errors that are recorded to text, numbers and lists"
+                )
+            ) from error
+        self.life.add(self._entry("failure", payload))
+        raise self._recorded_failure(payload) from error
+
+    def _replay(self, entry: Entry) -> object:
+        payload = self.life.checkpoint.payload(entry)
+        if entry.kind == "failure":
+            raise self._recorded_failure(payload)
+        try:
+            return self.step.codec.decode(self.step.subject, payload)
+        except RecordUnreadable as error:
+            raise self.life.poison(error) from error.__cause__
+
+    def _recorded_failure(self, payload: bytes) -> Exception:
+        """Live and replay raise the same: the error as its record tells it."""
+        failure = decode_failure(payload, self.step.record_errors)
+        return failure or self.life.poison(
+            RecordUnreadable(
+                f"{self.step.subject} has recorded a failure that is none of its record_errors now: "
+                f"{payload.decode()}. Name its class there, under the name it was recorded with"
+            )
+        )
+
+    def _entry(self, kind: Literal["intent", "record", "failure"], payload: bytes) -> Entry:
+        return Entry(
+            kind=kind,
+            step_id=self.step.step_id,
+            position=self.position,
+            fingerprint=self.step.fingerprint,
+            effect=self.step.effect,
+            payload=payload,
+        )
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004

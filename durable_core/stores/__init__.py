@@ -1,0 +1,1 @@
+"""Where checkpoints live: in memory, in files, in SQLite."""
