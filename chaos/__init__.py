@@ -1,0 +1,1 @@
+"""The harness: crash points, real kills, checks and verdicts."""

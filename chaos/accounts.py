@@ -31,15 +31,16 @@ class Surplus:
 
 
 def surplus_by_records(run: Try) -> list[Surplus]:
-    """What the finished checkpoint does not account for.
+    """What the checkpoint of a run that finished, or is held, does not account for.
 
     For each step, the calls of the life that wrote its record count; so does the call that one of them was
-    deduplicated onto. A record that came from a look-up stands for the last call of an earlier life.
+    deduplicated onto. A record that came from a look-up stands for the last call of an earlier life. An effect that is
+    held may have happened once.
     """
     found: list[Surplus] = []
     recorded_in = _recording_lives(run)
     for step, rows in _by_step(run.rows).items():
-        counted = _counted(rows, recorded_in.get(step))
+        counted = {row.id for row in _costly(rows)[:1]} if step == run.held else _counted(rows, recorded_in.get(step))
         found += _surplus(run, rows, counted)
     return sorted(found, key=lambda surplus: surplus.row.id)
 

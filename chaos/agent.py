@@ -69,8 +69,8 @@ class Agent:
         missing = [name for name in rest[len(self.input) :] if parameters[name].default is inspect.Parameter.empty]
         if missing:
             raise AgentError(
-                f"{self.name} needs an input for {', '.join(map(repr, missing))}; pass it with --arg, or after the agent "
-                f"in chaos.kill(agent, ...)"
+                f"{self.name} needs an input for {', '.join(map(repr, missing))}; pass it with --arg, or after the "
+                f"agent in chaos.kill(agent, ...)"
             )
         return arguments
 
@@ -163,7 +163,7 @@ def _read(agent: Agent, text: str, hint: object) -> object:
             return json.loads(text)
         except ValueError:
             return text
-    adapter: TypeAdapter[object] = TypeAdapter(hint)
+    adapter: TypeAdapter[object] = TypeAdapter(hint)  # type: ignore[arg-type]  # an annotation, whatever it is
     try:
         return adapter.validate_python(text)
     except ValidationError:

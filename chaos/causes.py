@@ -8,15 +8,11 @@ from chaos.agent import Agent
 _ERRORS = {
     "KeyMismatch": (
         "an idempotency key was used again with another body: something in the request differs from life to life",
-        "make what the request is built from a recorded step (the time, an answer), so that a retry is equal to the byte",
+        "make what the request is built from (the time, an answer) a recorded step, so that a retry is the same",
     ),
     "ReplayDivergence": (
         "the resumed life took another path than the killed one: something it branches on is not recorded",
         "make it a recorded step: run.now, run.random, run.uuid, or run.step around whatever reads it",
-    ),
-    "OutcomeUnknown": (
-        "an effect on a provider without keys was in flight, and nobody knows whether it happened",
-        "pass a look-up function as if_unknown, or record the outcome with deliver(...)",
     ),
     "NotRecordable": (
         "the result of a step does not survive recording, which shows only after the work is done",
@@ -29,14 +25,14 @@ _ERRORS = {
 }
 
 
-def cause_of_surplus(surplus: Surplus, agent: Agent) -> tuple[str, str]:
+def cause_of_surplus(surplus: Surplus, agent: Agent) -> tuple[str, str]:  # noqa: PLR0911 - one return a cause
     """Cause and fix of a call that was made in vain."""
     row, again = surplus.row, surplus.again
     call = f"{row.provider}.{row.operation}"
     effect = f'run.effect("{row.step or row.operation}", {call}, ...)'
     if not agent.takes_run and row.key is None:
         return (
-            f"what the dead life had done was not recorded, and {call} carries no idempotency key, so it was done again",
+            f"what the dead life had done was not recorded, and {call} carries no key, so it happened again",
             "record each finished step, and give every effect a key made of run and step: run.effect(...) does both",
         )
     if again is None:
@@ -47,8 +43,9 @@ def cause_of_surplus(surplus: Surplus, agent: Agent) -> tuple[str, str]:
     if row.step is None and agent.takes_run:
         return f"{call} is called outside any step, so every life calls it anew", effect
     if row.key is None:
+        noun = _NOUNS.get(call, "request")
         return (
-            f"step {row.step!r} has no idempotency key, so the provider could not tell a retry from a new {_NOUNS.get(call, 'request')}",
+            f"step {row.step!r} has no idempotency key, so the provider could not tell a retry from a new {noun}",
             f'{effect}, which passes run.key("{row.step}")',
         )
     if again.key != row.key:
@@ -59,8 +56,7 @@ def cause_of_surplus(surplus: Surplus, agent: Agent) -> tuple[str, str]:
     if row.nature == "bills":
         return (
             f"{row.provider} took the same key twice: it does not deduplicate, as real model providers do not",
-            "put a provider or proxy with keys in front; or accept the one answer in flight per crash, by name: "
-            "--accept in-flight",
+            f"put a proxy with keys in front of {row.provider}, or accept the one answer in flight: --accept in-flight",
         )
     return (
         f"{row.provider} took the same key twice: it does not deduplicate, or no longer remembers the key",

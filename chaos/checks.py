@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from chaos.accounts import (
@@ -34,6 +35,23 @@ class Judgement:
     accepted: tuple[Surplus, ...] = ()
 
 
+def _nothing(_: Row) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fact:
+    """What a check has found; `concerns` chooses the calls that its story tells of."""
+
+    check: str
+    text: str
+    cause: str
+    fix: str
+    step: str = ""
+    damage: int = 1
+    concerns: Callable[[Row], bool] = _nothing
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Holds tries of one agent against its baseline.
@@ -52,156 +70,145 @@ class Judge:
 
     def judge(self, run: Try) -> Judgement:
         """All findings of one try."""
-        surplus = self._surplus(run)
+        surplus = self.surplus(run)
         accepted = tuple(one for one in surplus if self._is_accepted(one))
-        findings = [
+        facts = [
             *self._effects(run, [one for one in surplus if one.row.nature == "acts"]),
             *self._tokens(run, [one for one in surplus if one.row.nature == "bills" and one not in accepted]),
             *self._lost(run),
-            *self._replay(run),
+            *_replay(run),
             *self._outcome(run),
-            *self._end(run),
+            *_end(run),
         ]
-        return Judgement(tuple(findings), accepted)
+        return Judgement(tuple(self._finding(run, fact) for fact in facts), accepted)
 
-    def _surplus(self, run: Try) -> list[Surplus]:
-        if run.finished is None:
-            return []  # what is in vain is known at the end only; that there is none is a finding of its own
+    def surplus(self, run: Try) -> list[Surplus]:
+        """The calls of a run that ended, of those that billed or acted in vain."""
+        if run.finished is None and run.held is None:
+            return []  # what was in vain is known at the end only; that there is none is a finding of its own
         return surplus_by_records(run) if self.agent.takes_run else surplus_by_baseline(run, self.baseline)
 
     def _is_accepted(self, surplus: Surplus) -> bool:
         return IN_FLIGHT in self.accept and surplus.in_flight and surplus.row.nature == "bills"
 
-    def _effects(self, run: Try, surplus: list[Surplus]) -> Iterator[Finding]:
+    def _effects(self, run: Try, surplus: list[Surplus]) -> Iterator[_Fact]:
         for (step, operation, target), group in groupby(sorted(surplus, key=_subject), key=_subject):
             extra = list(group)
             cause, fix = cause_of_surplus(extra[0], self.agent)
-            if extra[0].again is None:
-                check, fact = "phantom-effect", f"{done(operation, target)}, and no record ever came of it"
-            else:
-                times = len(extra) + sum(row.id == extra[0].again.id for row in run.rows)
-                check = "duplicate-effect"
-                fact = f"{done(operation, target)} {times} times, expected {times - len(extra)}"
-            yield self._finding(
-                run, check, step or operation, fact, cause, fix, len(extra), lambda row, e=extra[0].row: _alike(row, e)
+            again = extra[0].again
+            expected = 0 if again is None else sum(row.id == again.id for row in run.rows)
+            yield _Fact(
+                check="phantom-effect" if again is None else "duplicate-effect",
+                step=step or operation,
+                text=f"{done(operation, target)} {len(extra) + expected} times, expected {expected}",
+                cause=cause,
+                fix=fix,
+                damage=len(extra),
+                concerns=partial(_is_alike, extra[0].row),
             )
 
-    def _tokens(self, run: Try, surplus: list[Surplus]) -> Iterator[Finding]:
+    def _tokens(self, run: Try, surplus: list[Surplus]) -> Iterator[_Fact]:
         if not surplus:
             return
         again = tokens(one.row for one in surplus)
         paid = tokens(row for row in run.rows if row.outcome == "applied")
-        worst = max(surplus, key=lambda one: tokens([one.row])).row
-        steps = {one.row.step for one in surplus}
-        where = f"in step {worst.step!r}" if len(steps) == 1 and worst.step else f"in {len(surplus)} calls"
+        worst = max((one.row for one in surplus), key=lambda row: tokens([row]))
+        calls = f"{len(surplus)} call{'s' if len(surplus) > 1 else ''}"
+        where = (
+            f"in step {worst.step!r}" if len({one.row.step for one in surplus}) == 1 and worst.step else f"in {calls}"
+        )
         cause, fix = cause_of_surplus(surplus[0], self.agent)
         ids = {one.row.id for one in surplus} | {one.again.id for one in surplus if one.again}
-        yield self._finding(
-            run,
-            "re-spent-tokens",
-            worst.step or f"{worst.provider}.{worst.operation}",
-            f"{again} tokens were paid again {where}: {paid} in all, where {paid - again} were needed",
-            cause,
-            fix,
-            again,
-            lambda row: row.id in ids,
+        yield _Fact(
+            check="re-spent-tokens",
+            step=worst.step or f"{worst.provider}.{worst.operation}",
+            text=f"{again:,} tokens were paid again {where}: {paid:,} in all, where {paid - again:,} were needed",
+            cause=cause,
+            fix=fix,
+            damage=again,
+            concerns=lambda row: row.id in ids,
         )
 
-    def _lost(self, run: Try) -> Iterator[Finding]:
+    def _lost(self, run: Try) -> Iterator[_Fact]:
         if run.finished is None:
             return
         lost = lost_by_records if self.agent.takes_run else lost_by_baseline
         for row in lost(run, self.baseline):
-            yield self._finding(
-                run,
-                "lost-effect",
-                row.step or f"{row.provider}.{row.operation}",
-                f"{done(f'{row.provider}.{row.operation}', row.target)} 0 times, expected 1",
-                "it was noted as done before it was done, and the life ended in between",
-                "record the effect after it has happened, and give it an idempotency key for the time in between",
-                1,
-                lambda other, lost=row: _alike(other, lost),
+            operation = f"{row.provider}.{row.operation}"
+            yield _Fact(
+                check="lost-effect",
+                step=row.step or operation,
+                text=f"{done(operation, row.target)} 0 times, expected 1",
+                cause="it was noted as done before it was done, and the life ended in between",
+                fix="record the effect after it has happened, and give it an idempotency key for the time in between",
+                concerns=partial(_is_alike, row),
             )
 
-    def _replay(self, run: Try) -> Iterator[Finding]:
-        if run.replay is None or run.finished is None or run.finished.report is None:
-            return
-        report, first = run.replay.report, run.finished.report
-        fix = "make every value that the path or the result depends on a recorded step: run.now, run.random, run.uuid, run.step"
-        if report is None or report.outcome != "finished":
-            error = report.error if report else run.replay.unplanned or ""
-            cause, fix = cause_of_error(error, fix)
-            fact = f"a replay of the finished run does not come to its end: {error}"
-        elif report.result != first.result:
-            fact = f"a replay of the finished run gives {report.shown}, the run itself gave {first.shown}"
-            cause = "the result holds a value that is not recorded, such as the time, a random choice or an environment variable"
-        elif report.unasked:
-            fact = f"a replay of the finished run does not ask for the records of {', '.join(report.unasked)}"
-            cause = "step ids, or the path, differ from life to life"
-        else:
-            return
-        yield self._finding(run, "replay-differs", "", fact, cause, fix, 1, lambda _: False)
-
-    def _outcome(self, run: Try) -> Iterator[Finding]:
+    def _outcome(self, run: Try) -> Iterator[_Fact]:
         """Without records the result of the baseline is the measure; the fakes answer both runs equally."""
-        if self.agent.takes_run or run.finished is None or run.finished.report is None:
+        if self.agent.takes_run or run.finished is None or self.baseline.finished is None:
             return
-        expected = self.baseline.finished.report if self.baseline.finished else None
-        if expected is not None and run.finished.report.result != expected.result:
-            yield self._finding(
-                run,
-                "other-outcome",
-                "",
-                f"the run ended with {run.finished.report.shown}; without a crash it ends with {expected.shown}",
-                "the resumed run went on from another state than the killed one had reached",
-                "record each finished step and go on from the records",
-                1,
-                lambda _: False,
+        ended, expected = run.finished.report, self.baseline.finished.report
+        if ended and expected and ended.result != expected.result:
+            yield _Fact(
+                check="other-outcome",
+                text=f"the run ended with {ended.shown}; without a crash it ends with {expected.shown}",
+                cause="the resumed run went on from another state than the killed one had reached",
+                fix="record each finished step and go on from the records",
             )
 
-    def _end(self, run: Try) -> Iterator[Finding]:
-        last = run.lives[-1]
-        if run.finished is not None or last.report is None or last.report.outcome != "raised" or not run.schedule:
-            return
-        cause, fix = cause_of_error(last.report.error, "let a resumed life go on from what the killed one left behind")
-        lives = len(run.lives) - run.kills
-        yield self._finding(
-            run,
-            "does-not-end",
-            "",
-            f"the run does not end: {lives} further lives all failed, the last with {last.report.error}"
-            f"{f' ({last.report.where})' if last.report.where else ''}",
-            cause,
-            fix,
-            1,
-            lambda row: row.outcome in ("refused", "failed"),
-        )
-
-    def _finding(
-        self,
-        run: Try,
-        check: str,
-        step: str,
-        fact: str,
-        cause: str,
-        fix: str,
-        damage: int,
-        concerns: Callable[[Row], bool],
-    ) -> Finding:
+    def _finding(self, run: Try, fact: _Fact) -> Finding:
         killed = [life for life in run.lives if life.killed_at]
         return Finding(
-            check=check,
+            check=fact.check,
             agent=self.agent.short,
-            step=step,
+            step=fact.step,
             schedule=run.schedule,
-            fact=fact,
-            cause=cause,
-            fix=fix,
+            fact=fact.text,
+            cause=fact.cause,
+            fix=fact.fix,
             reproduce=self.reproduce(format_schedule(run.schedule)),
-            story=tell(run, step or "run", concerns),
-            damage=damage,
+            story=tell(run, fact.step or "run", fact.concerns),
+            damage=fact.damage,
             rank=len(killed[-1].trace) if killed else 0,
         )
+
+
+def _replay(run: Try) -> Iterator[_Fact]:
+    """A further life on the finished run gives its result and asks for its records, neither more nor less."""
+    if run.replay is None or run.finished is None or run.finished.report is None:
+        return
+    report, first = run.replay.report, run.finished.report
+    fix = "make every value that the path or the result depends on a recorded step: run.now, run.random, run.step"
+    if report is None or report.outcome != "finished":
+        error = report.error if report else run.replay.unplanned or ""
+        cause, fix = cause_of_error(error, fix)
+        text = f"a replay of the finished run does not come to its end: {error}"
+    elif report.result != first.result:
+        text = f"a replay of the finished run gives {report.shown}, the run itself gave {first.shown}"
+        cause = "the result holds a value that is not recorded, such as the time, a choice or an environment variable"
+    elif report.unasked:
+        text = f"a replay of the finished run does not ask for the records of {', '.join(report.unasked)}"
+        cause = "step ids, or the path, differ from life to life"
+    else:
+        return
+    yield _Fact(check="replay-differs", text=text, cause=cause, fix=fix)
+
+
+def _end(run: Try) -> Iterator[_Fact]:
+    """A run that was killed comes to its end in the lives that follow."""
+    last = run.lives[-1].report
+    if last is None or last.outcome != "raised" or not run.schedule:
+        return
+    cause, fix = cause_of_error(last.error, "let a resumed life go on from what the killed one left behind")
+    yield _Fact(
+        check="does-not-end",
+        text=f"the run does not end: {len(run.lives) - run.kills} further lives failed, the last with {last.error}"
+        + (f" ({last.where})" if last.where else ""),
+        cause=cause,
+        fix=fix,
+        concerns=lambda row: row.outcome in ("refused", "failed"),
+    )
 
 
 def _subject(surplus: Surplus) -> tuple[str, str, str]:
@@ -209,10 +216,6 @@ def _subject(surplus: Surplus) -> tuple[str, str, str]:
     return row.step or "", f"{row.provider}.{row.operation}", row.target
 
 
-def _alike(row: Row, other: Row) -> bool:
-    return (row.step, row.provider, row.operation, row.target) == (
-        other.step,
-        other.provider,
-        other.operation,
-        other.target,
-    )
+def _is_alike(one: Row, other: Row) -> bool:
+    subject, same = ((row.step, row.provider, row.operation, row.target) for row in (one, other))
+    return subject == same

@@ -18,9 +18,8 @@ from typing import NoReturn, Protocol
 
 from chaos.agent import Agent, name_of
 from chaos.coverage import coverage_setup
-from chaos.errors import AgentError, LaunchError, OptionError
+from chaos.errors import AgentError, LaunchError
 from chaos.life import REPORT, SPEC, LifeEnd, LifeSpec
-from chaos.points import nearest
 from chaos.warm import WarmParent, end_group, other_threads
 from durable_core import NotRecordable
 from durable_core.codec import PLAIN
@@ -52,7 +51,6 @@ def launcher_for(agent: Agent, kind: str | None = None) -> Launcher:
     plain data, exists in this process only, so this process is forked.
 
     Raises:
-        OptionError: no such kind.
         LaunchError: this system, or this agent, cannot do it; says what works.
     """
     if sys.platform == "win32":
@@ -61,8 +59,6 @@ def launcher_for(agent: Agent, kind: str | None = None) -> Launcher:
             "kills work on Linux, on macOS and in WSL"
         )
     kind = kind or ("fork" if sys.platform == "linux" else "spawn")
-    if kind not in LAUNCHERS:
-        raise OptionError(f"there is no launcher {kind!r}{nearest(kind, LAUNCHERS)}")
     setup = _setup(agent)
     if kind == "spawn":
         if setup is None:

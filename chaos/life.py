@@ -39,7 +39,7 @@ class LifeSpec:
     seconds: float = 60.0
 
 
-Outcome = Literal["killed", "finished", "raised", "suspended"]
+Outcome = Literal["killed", "finished", "raised", "suspended", "held"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Report:
         shown: the result for people, shortened.
         error: type and message of what it raised.
         where: the last lines of that traceback.
-        waits_for: the step it is suspended on.
+        waits_for: the step that somebody has to `deliver`: one it is suspended on, or an effect that it holds.
         unasked: recorded steps that it did not ask for.
     """
 

@@ -7,15 +7,14 @@ import os
 import random
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import cast
 
 from chaos.agent import Agent
 from chaos.life import LifeSpec, Report
 from chaos.points import Point
 from chaos.watch import Watch, WatchedStore
-from durable_core import Run, Suspended, open_store, resume
+from durable_core import OutcomeUnknown, Run, Suspended, open_store, resume
 from durable_core.fingerprint import fingerprint
 from fakes import World
 
@@ -37,6 +36,8 @@ def live(agent: Agent, spec: LifeSpec, send: Callable[[Report], None]) -> None:
             result = _run(agent, spec, watch, world, runs)
         except Suspended as waiting:
             report = Report(outcome="suspended", trace=tuple(watch.trace), waits_for=waiting.step_id)
+        except OutcomeUnknown as unknown:
+            report = Report(outcome="held", trace=tuple(watch.trace), waits_for=unknown.step_id)
         except BaseException as error:  # noqa: BLE001 - whatever an agent raises, SystemExit too, ends its life
             report = _raised(error, tuple(watch.trace))
         else:
@@ -56,30 +57,28 @@ def redirect_output(log: Path) -> None:
     for standard in (1, 2):
         os.dup2(descriptor, standard)
     os.close(descriptor)
-    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
-    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
 def _run(agent: Agent, spec: LifeSpec, watch: Watch, world: World, runs: list[Run]) -> object:
+    """What the agent returns. Its `Run`, if it takes one, is added to `runs` for the report."""
     state = Path(spec.folder) / "state"
     state.mkdir(exist_ok=True)
     arguments = agent.arguments(world, spec.run_id, state)
     if not agent.takes_run:
-        return asyncio.run(agent.function(**arguments)) if agent.is_async else agent.function(**arguments)  # type: ignore[arg-type]
+        result = agent.function(**arguments)
+        return asyncio.run(result) if isinstance(result, Coroutine) else result
     store = WatchedStore(open_store(spec.store), watch)
+    noted = _noted_async(agent, runs) if agent.is_async else _noted(agent, runs)
     try:
-        if agent.is_async:
-            return asyncio.run(
-                cast("asyncio.Future[object]", resume(store, spec.run_id, _noted_async(agent, runs), **arguments))
-            )  # type: ignore[arg-type]
-        return resume(store, spec.run_id, _noted(agent, runs), **arguments)
+        result = resume(store, spec.run_id, noted, **arguments)
+        return asyncio.run(result) if isinstance(result, Coroutine) else result
     finally:
         store.close()
 
 
 def _noted(agent: Agent, runs: list[Run]) -> Callable[..., object]:
-    """The agent, with its `Run` kept for the report."""
-
     def noted(run: Run, **arguments: object) -> object:
         runs.append(run)
         return agent.function(run, **arguments)

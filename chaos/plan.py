@@ -20,13 +20,11 @@ class Reach:
         points: patterns of points (`send@*`), or whole schedules with ` > `; None for every point.
         depth: how many crashes in a row are tried exhaustively.
         random: how many schedules are drawn beyond that, of up to `MOST_RANDOM` crashes.
-        seed: of the drawing.
     """
 
     points: tuple[str, ...] | None = None
     depth: int = 1
     random: int = 0
-    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.depth < 1:
@@ -44,6 +42,7 @@ class Plan:
     """Grows while it is carried out: what a recovery passes for the first time is killed at too."""
 
     reach: Reach
+    seed: int = 0
     known: dict[Point, None] = field(default_factory=dict)
     left_out: int = 0
 
@@ -53,7 +52,7 @@ class Plan:
         Raises:
             ScheduleError: a pattern names a point that the agent does not have; the nearest is named.
         """
-        self.known.update(dict.fromkeys(baseline.lives[-1].trace))
+        self.known.update(dict.fromkeys(baseline.passed))
         if self.reach.points is None:
             yield from ((point,) for point in list(self.known))
             return
@@ -68,17 +67,16 @@ class Plan:
 
         Up to the depth at every point of it; beyond at those only that no life has passed before.
         """
-        if self.reach.points is not None or run.missed or len(run.lives) <= run.kills:
+        if self.reach.points is not None or run.missed:
             return
-        recovery = run.lives[run.kills].trace
-        fresh = [point for point in recovery if point not in self.known]
+        fresh = [point for point in run.recovery if point not in self.known]
         self.known.update(dict.fromkeys(fresh))
-        for point in recovery if len(run.schedule) < self.reach.depth else fresh:
+        for point in run.recovery if len(run.schedule) < self.reach.depth else fresh:
             yield (*run.schedule, point)
 
     def drawn(self) -> Iterator[tuple[int, ...]]:
         """Random schedules, as depths: kill life 1 at its nth point, life 2 at its mth, ..."""
-        draw = random.Random(self.reach.seed)  # noqa: S311 - a reproducible choice, not a secret
+        draw = random.Random(self.seed)  # noqa: S311 - a reproducible choice, not a secret
         most = max(len(self.known), 1)
         for _ in range(self.reach.random):
             crashes = draw.randint(2, MOST_RANDOM)
@@ -87,9 +85,7 @@ class Plan:
     def not_covered(self) -> tuple[str, ...]:
         """What carrying out this plan says nothing about."""
         crashes = f"{self.reach.depth} crash{'es' if self.reach.depth > 1 else ''}"
-        drawn = (
-            f", of which {self.reach.random} were drawn at random (seed {self.reach.seed})" if self.reach.random else ""
-        )
+        drawn = f", of which {self.reach.random} were drawn at random (seed {self.seed})" if self.reach.random else ""
         left_out = f"{self.left_out} points that were not chosen" if self.left_out else ""
         beyond = (
             f"sequences of more than {crashes}{drawn}" if self.reach.points is None else "other sequences of crashes"

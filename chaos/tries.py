@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from urllib.parse import quote
 
 from chaos.agent import Agent
 from chaos.errors import OptionError
@@ -78,6 +79,23 @@ class Try:
         return last if last.report and last.report.outcome == "finished" else None
 
     @property
+    def held(self) -> str | None:
+        """The effect of unknown outcome that the run has stopped at, for a person to settle."""
+        last = self.lives[-1].report
+        return last.waits_for if last and last.outcome == "held" else None
+
+    @property
+    def passed(self) -> tuple[Point, ...]:
+        """Every point that its lives passed, in order, each once."""
+        return tuple(dict.fromkeys(point for life in self.lives for point in life.trace))
+
+    @property
+    def recovery(self) -> tuple[Point, ...]:
+        """The points passed after the last kill."""
+        killed = [index for index, life in enumerate(self.lives, 1) if life.killed_at]
+        return tuple(dict.fromkeys(point for life in self.lives[max(killed, default=0) :] for point in life.trace))
+
+    @property
     def kills(self) -> int:
         """The planned kills that fired."""
         return sum(life.killed_at is not None for life in self.lives)
@@ -111,7 +129,7 @@ class Tries:
         return LifeSpec(
             number=1,
             folder=str(folder),
-            store=SHORT_STORES[setting.store].format(folder=folder) if short else setting.store,
+            store=SHORT_STORES[setting.store].format(folder=quote(str(folder))) if short else setting.store,
             run_id=setting.prefix if short else f"{setting.prefix}-{next(self._numbers)}",
             seed=setting.seed,
             policies=setting.policies,
@@ -148,7 +166,7 @@ class Tries:
         last = lives[-1].report
         if last is None or last.outcome == "finished":
             return True
-        if last.outcome == "suspended":
+        if last.outcome in ("suspended", "held"):
             return not self._can_go_on(lives[-1])
         kills = sum(life.killed_at is not None for life in lives)
         return len(lives) >= kills + len(self.setting.deliver) + MAX_LIVES

@@ -21,12 +21,12 @@ import traceback
 from dataclasses import dataclass, field
 
 from chaos.agent import Agent
+from chaos.coverage import save_coverage
 from chaos.life import REPORT, SPEC, LifeSpec, Report
 from chaos.living import live
 from durable_core import Run, resume
 from durable_core.stores.memory import MemoryStore
 from fakes import World
-from chaos.coverage import save_coverage
 
 MESSAGE_BYTES = 1 << 16
 _PR_SET_PDEATHSIG = 1

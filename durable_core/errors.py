@@ -43,8 +43,12 @@ class RecordUnreadable(DurableError):
 class OutcomeUnknown(DurableError):
     """An effect was begun in an earlier life and nobody knows whether it happened.
 
-    It is held until `deliver` records its outcome; it is never sent again blindly.
+    It is held until `deliver` records the outcome of `step_id`; it is never sent again blindly.
     """
+
+    def __init__(self, message: str, step_id: str) -> None:
+        super().__init__(message)
+        self.step_id = step_id
 
 
 class Suspended(DurableError):

@@ -129,7 +129,8 @@ class _Asked:
                     f"effect {step.step_id!r} of run {checkpoint.run_id!r} was begun and has no result: the process "
                     f"died, or the answer was lost, around the effect. It is held, not sent again. Find out at the "
                     f"provider whether it happened and record that with deliver(store, {checkpoint.run_id!r}, "
-                    f"{step.step_id!r}, result)"
+                    f"{step.step_id!r}, result)",
+                    step.step_id,
                 )
             )
         return step.if_unknown(idempotency_key(checkpoint.run_id, step.step_id))

@@ -56,5 +56,3 @@ def _section_prompt(section: str, news: list[Document]) -> str:
 
 def _body(parts: list[Completion]) -> str:
     return "\n\n".join(part.text for part in parts)
-
-

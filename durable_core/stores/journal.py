@@ -125,7 +125,7 @@ class Journal:
             status = os.fstat(fd)
             if status.st_nlink == 0:
                 raise StoreError(f"{self.path}: the file was removed or replaced while in use; put it back and resume")
-            if status.st_size != self._lines.end:
+            if status.st_size != self._lines.end or self._lines.count == 0:
                 self._catch_up(fd, status.st_size)
             fence()
             lines = self._lines

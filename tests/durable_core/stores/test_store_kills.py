@@ -151,7 +151,7 @@ def test_everything_acknowledged_before_a_kill_is_there(url: str, start: Start) 
         writer.kill()
         writer.wait()
         assert writer.stdout
-        acknowledged = int((writer.stdout.read().split() or [acknowledged])[-1])
+        acknowledged = int((writer.stdout.read().split() or [str(acknowledged)])[-1])
         with closing(open_store(url)) as store:
             landed = [entry.step_id for entry in store.entries("run")]
         assert landed == [str(number) for number in range(len(landed))]
@@ -164,11 +164,11 @@ def test_processes_may_deliver_at_once_while_the_run_is_held(url: str, start: St
         deliverers = [start(DELIVERER, url, name) for name in range(4)]
         for number in range(20):
             store.append("run", record(f"owner:{number}"), lease)
-        won = [deliverer.communicate(timeout=60)[0] for deliverer in deliverers]
+        won: list[str] = [deliverer.communicate(timeout=60)[0] for deliverer in deliverers]
         landed = [entry.step_id for entry in store.entries("run")]
     assert sorted(won) == ["", "", "", "won\n"]
     assert len(landed) == 4 * 20 + 20 + 1
-    for name in (*range(4), "owner"):
+    for name in ("0", "1", "2", "3", "owner"):
         assert [step for step in landed if step.startswith(f"{name}:")] == [f"{name}:{n}" for n in range(20)]
 
 

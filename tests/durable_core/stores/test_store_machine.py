@@ -137,8 +137,15 @@ def journals(folder: Path, run: str) -> Iterator[Path]:
 
 
 EFFORT = settings(max_examples=25, stateful_step_count=25, deadline=None)
-TestMemoryMachine = MemoryMachine.TestCase
-TestFileMachine = FileMachine.TestCase
-TestSqliteMachine = SqliteMachine.TestCase
-for case in (TestMemoryMachine, TestFileMachine, TestSqliteMachine):
-    case.settings = EFFORT
+
+
+class TestMemoryMachine(MemoryMachine.TestCase):  # type: ignore[misc, valid-type]
+    settings = EFFORT
+
+
+class TestFileMachine(FileMachine.TestCase):  # type: ignore[misc, valid-type]
+    settings = EFFORT
+
+
+class TestSqliteMachine(SqliteMachine.TestCase):  # type: ignore[misc, valid-type]
+    settings = EFFORT

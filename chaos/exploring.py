@@ -1,0 +1,199 @@
+"""One exploration: the baseline, the tries of the plan on all cores, the judging, the verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tempfile
+import uuid
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.accounts import Surplus, agree, tokens
+from chaos.agent import Agent
+from chaos.checks import IN_FLIGHT, Judge
+from chaos.findings import Finding, merge
+from chaos.launchers import launcher_for
+from chaos.options import Options
+from chaos.plan import Plan, check_points
+from chaos.points import Schedule, format_schedule
+from chaos.tries import SHORT_STORES, Setting, Tries, Try
+from chaos.verdict import Verdict
+
+Progress = Callable[[int, int, int], None]
+"""Told of every finished try: tries done, tries planned so far, findings so far."""
+
+
+@contextmanager
+def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
+    """Start the launcher and run the baseline; end every process and remove every file afterwards.
+
+    Raises:
+        HarnessError: an option, a name or the set-up is wrong.
+    """
+    options.check()
+    launcher = launcher_for(agent, options.launcher)
+    try:
+        with tempfile.TemporaryDirectory(prefix="crashwindow-", dir=options.folder or _fast_folder()) as folder:
+            setting = Setting(
+                store=options.store,
+                seed=options.seed,
+                policies=options.policies,
+                deliver=options.deliver,
+                seconds=options.seconds,
+                folder=Path(folder),
+                prefix="run" if options.store in SHORT_STORES else f"crashwindow-{uuid.uuid4().hex[:12]}",
+            )
+            tries = Tries(agent, launcher, setting)
+            found = Exploring(agent, options, tries, tries.carry_out(()))
+            found.check_baseline()
+            found.notes += launcher.notes
+            yield found
+    finally:
+        launcher.close()
+
+
+@dataclass(slots=True)
+class Exploring:
+    """One exploration as it goes on."""
+
+    agent: Agent
+    options: Options
+    tries: Tries
+    baseline: Try
+    plan: Plan = field(init=False)
+    judge: Judge = field(init=False)
+    findings: list[Finding] = field(default_factory=list)
+    accepted: list[Surplus] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    held: Counter[str] = field(default_factory=Counter)
+    notes: tuple[str, ...] = ()
+    done: int = 0
+    kills: int = 0
+    lives: int = 0
+
+    def __post_init__(self) -> None:
+        self.plan = Plan(self.options.reach, self.options.seed)
+        self.judge = Judge(self.agent, self.baseline, frozenset(self.options.accept), self._command)
+
+    def check_baseline(self) -> None:
+        """A run without a kill has to end, to do something, and to be sound itself."""
+        self._note(self.baseline)
+        if self.baseline.finished is None:
+            self.reasons.append(f"without any kill, {_unfinished(self.baseline)}")
+        elif not self.baseline.rows:
+            self.reasons.append("nothing was exercised: the agent called no provider of its World")
+        elif not self.agent.takes_run and not agree(self.baseline, self.tries.carry_out(())):
+            self.reasons.append(
+                "two runs without a kill ask different things of the providers, and the agent shows no records to hold "
+                "a run against; let it work through a Run, or take chance and time out of its requests"
+            )
+
+    def explore(self, progress: Progress) -> None:
+        """Carry out the plan, several tries at a time."""
+        if self.reasons:
+            return
+        planned = deque[Schedule | tuple[int, ...]](self.plan.start(self.baseline))
+        planned += self.plan.drawn()
+        jobs = self.options.jobs or os.cpu_count() or 1
+        running: deque[Future[Try]] = deque()
+        with ThreadPoolExecutor(jobs) as pool:
+            while planned or running:
+                while planned and len(running) < 2 * jobs:
+                    running.append(pool.submit(self.tries.carry_out, planned.popleft()))
+                run = running.popleft().result()  # in order, so that what is found does not depend on speed
+                self._take(run)
+                planned += self.plan.follow(run)
+                progress(self.done, self.done + len(planned) + len(running), len(self.findings))
+
+    def carry_out(self, schedule: Schedule) -> Try:
+        """Carry out one schedule alone; the baseline is what the empty one gives, and a broken one."""
+        if self.reasons or not schedule:
+            return self.baseline
+        check_points(schedule[:1], map(str, self.baseline.passed))
+        self.plan.known.update(dict.fromkeys(self.baseline.passed))
+        run = self.tries.carry_out(schedule)
+        self._take(run)
+        return run
+
+    def verdict(self, seconds: float) -> Verdict:
+        """What can be said now."""
+        return Verdict(
+            agent=self.agent.name,
+            crash_points=len(self.plan.known),
+            tries=self.done,
+            kills=self.kills,
+            lives=self.lives,
+            seconds=seconds,
+            accepted=_accepted(self.accepted),
+            not_covered=(
+                *(
+                    f"what follows once a person has settled {step!r}, held in {n} tries"
+                    for step, n in self.held.items()
+                ),
+                *self.plan.not_covered(),
+            ),
+            reasons=tuple(dict.fromkeys(self.reasons)),
+            notes=self.notes,
+            findings=merge(self.findings),
+        )
+
+    def _take(self, run: Try) -> None:
+        self.done += 1
+        self._note(run)
+        text = format_schedule(run.schedule)
+        if run.missed is not None:
+            self.reasons.append(
+                f"a planned kill did not fire: no life passed {run.missed}" + (f" after {text}" if text else "")
+            )
+        if run.held:
+            self.held[run.held] += 1
+        elif run.finished is None and (run.lives[-1].report is None or run.lives[-1].report.outcome == "suspended"):
+            self.reasons.append(f"under {text!r}, {_unfinished(run)}")
+
+    def _note(self, run: Try) -> None:
+        self.kills += run.kills
+        self.lives += len(run.lives) + (run.replay is not None)
+        judgement = self.judge.judge(run)
+        self.findings += judgement.findings
+        self.accepted += judgement.accepted
+
+    def _command(self, schedule: str) -> str:
+        arguments = "".join(f" --arg {shlex.quote(_as_argument(value))}" for value in self.agent.input)
+        return (
+            f"crashwindow reproduce {self.agent.name} {shlex.quote(schedule)}{arguments}{self.options.as_arguments()}"
+        )
+
+
+def _unfinished(run: Try) -> str:
+    last = run.lives[-1]
+    if last.unplanned is not None:
+        said = run.log.strip().rsplit("\n", 1)[-1]
+        return f"life {last.spec.number} {last.unplanned}" + (f"; it last said: {said}" if said else "")
+    if last.report is not None and last.report.outcome == "suspended":
+        step = last.report.waits_for
+        return f"the run waits for {step!r}; give the answer with --deliver {step}=JSON"
+    error = last.report.error if last.report else ""
+    where = f" ({last.report.where})" if last.report and last.report.where else ""
+    return f"the agent raised {error}{where}"
+
+
+def _accepted(surplus: list[Surplus]) -> tuple[str, ...]:
+    if not surplus:
+        return ()
+    most = max(tokens([one.row]) for one in surplus)
+    return (f"{IN_FLIGHT}: {len(surplus)} answers lost on their way, one call per crash, {most} tokens at most each",)
+
+
+def _as_argument(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=repr)
+
+
+def _fast_folder() -> str | None:
+    """Memory, where there is some to keep files in: a SIGKILL loses nothing that the kernel has."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - a fresh 0700 folder is made in it

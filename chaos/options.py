@@ -1,0 +1,82 @@
+"""How to explore: the options that the command line and the pytest fixture share."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from chaos.checks import IN_FLIGHT
+from chaos.errors import OptionError
+from chaos.launchers import LAUNCHERS
+from chaos.plan import Reach
+from chaos.points import nearest
+from chaos.tries import check_store
+from fakes import UnknownName, policy
+from fakes.world import PROVIDERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to kill. The command line and the pytest fixture offer the same.
+
+    Attributes:
+        store: `sqlite` or `file`, made anew for every try, or a store's URL.
+        reach: which schedules are tried.
+        accept: what is accepted by name: `in-flight`.
+        policies: how providers treat keys, by provider: the name of a preset.
+        deliver: answers for what the run waits for, by step id.
+        launcher: `fork` or `spawn`; None for the best that this system has.
+        jobs: tries at a time; None for one per core.
+        seconds: after which a life counts as hung.
+        seed: of the fakes and of random schedules.
+        folder: where the tries keep their files; None for memory where the system offers it (`/dev/shm`).
+    """
+
+    store: str = "sqlite"
+    reach: Reach = field(default_factory=Reach)
+    accept: tuple[str, ...] = ()
+    policies: Mapping[str, str] = field(default_factory=dict)
+    deliver: Mapping[str, object] = field(default_factory=dict)
+    launcher: str | None = None
+    jobs: int | None = None
+    seconds: float = 60.0
+    seed: int = 0
+    folder: Path | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot work, before any life is started.
+
+        Raises:
+            OptionError: names the option, what is wrong, and what there is.
+        """
+        check_store(self.store)
+        for name in self.accept:
+            if name != IN_FLIGHT:
+                raise OptionError(f"nothing can be accepted as {name!r}{nearest(name, [IN_FLIGHT])}")
+        for provider, preset in self.policies.items():
+            if provider not in PROVIDERS:
+                raise OptionError(f"there is no provider {provider!r}{nearest(provider, list(PROVIDERS))}")
+            _check_policy(preset)
+        if self.launcher is not None and self.launcher not in LAUNCHERS:
+            raise OptionError(f"there is no launcher {self.launcher!r}{nearest(self.launcher, LAUNCHERS)}")
+        if self.jobs is not None and self.jobs < 1:
+            raise OptionError(f"--jobs {self.jobs} would try nothing; it counts from 1")
+
+    def as_arguments(self) -> str:
+        """Those options that change what a schedule does, as they are written on a command line."""
+        parts = [] if self.store == "sqlite" else ["--store", self.store]
+        parts += [part for name in self.accept for part in ("--accept", name)]
+        parts += [part for item in self.policies.items() for part in ("--policy", "=".join(item))]
+        parts += [part for step, value in self.deliver.items() for part in ("--deliver", f"{step}={json.dumps(value)}")]
+        parts += ["--seed", str(self.seed)] if self.seed else []
+        return "".join(f" {shlex.quote(part)}" for part in parts)
+
+
+def _check_policy(preset: str) -> None:
+    try:
+        policy(preset)
+    except UnknownName as error:
+        raise OptionError(str(error)) from None

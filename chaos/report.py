@@ -1,0 +1,81 @@
+"""Verdicts and findings as text for people. What comes from outside is data: no markup, no control characters."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from chaos.findings import Finding
+from chaos.verdict import Verdict, Word
+
+COLOURS = {
+    Word.SAFE: "bold green",
+    Word.WITHIN_BOUNDS: "bold green",
+    Word.UNSAFE: "bold red",
+    Word.INCONCLUSIVE: "bold yellow",
+}
+
+
+def clean(text: str) -> str:
+    """The text with everything a terminal could take as a command spelled out."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def finding_lines(finding: Finding) -> list[str]:
+    """Subject, fact, story, cause, fix, reproduction: a line each."""
+    also = f" (and under {finding.also} other schedules)" if finding.also else ""
+    return [
+        clean(line)
+        for line in (
+            f"{finding.agent}: {finding.fact}{also}",
+            *(f"  {line}" for line in finding.story),
+            f"  cause   {finding.cause}",
+            f"  fix     {finding.fix}",
+            f"  again   {finding.reproduce}",
+        )
+    ]
+
+
+def summary(verdict: Verdict) -> str:
+    """The verdict and its numbers in one line."""
+    rate = verdict.kills / verdict.seconds if verdict.seconds else 0.0
+    found = f" · {len(verdict.findings)} finding{'s' if len(verdict.findings) > 1 else ''}" if verdict.findings else ""
+    return (
+        f"{clean(verdict.agent)}: {verdict.word}{found} · {verdict.crash_points} crash points · {verdict.kills} kills, "
+        f"{verdict.lives} lives in {verdict.seconds:.1f} s ({rate:.0f} kills/s)"
+    )
+
+
+def remarks(verdict: Verdict) -> list[str]:
+    """What limits the verdict, a line each."""
+    pairs = [
+        *(("because", text) for text in verdict.reasons),
+        *(("accepted", text) for text in verdict.accepted),
+        *(("not covered", text) for text in verdict.not_covered),
+        *(("note", text) for text in verdict.notes),
+    ]
+    return [clean(f"  {label}: {text}") for label, text in pairs]
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """All of it without colours, for logs and test reports."""
+    findings = [line for finding in verdict.findings for line in (*_headed(finding), "")]
+    return "\n".join([*findings, summary(verdict), *remarks(verdict)])
+
+
+def show(verdict: Verdict, console: Console) -> None:
+    """All of it on a console."""
+    for finding in verdict.findings:
+        head, *rest = finding_lines(finding)
+        console.print(Text("UNSAFE  ", style=COLOURS[Word.UNSAFE]).append(head, style="bold"), soft_wrap=True)
+        for line in rest:
+            console.print(Text(line), soft_wrap=True)
+        console.print()
+    console.print(Text(summary(verdict), style=COLOURS[verdict.word]), soft_wrap=True)
+    for line in remarks(verdict):
+        console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _headed(finding: Finding) -> list[str]:
+    head, *rest = finding_lines(finding)
+    return [f"UNSAFE  {head}", *rest]
