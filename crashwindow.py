@@ -37,9 +37,9 @@ def ours(name: str) -> ModuleType:
         where = found.__file__ or ", ".join(found.__path__)
         if found.__file__ is None or Path(found.__file__).resolve().parent != _HERE / package:
             raise NameTaken(
-                f"crashwindow needs its package {package!r}, but that name is taken by {where}. Rename that one, or keep "
-                f"its folder off the import path where crashwindow is used (for pytest: --import-mode=importlib, and "
-                f"no 'pythonpath' that contains it)"
+                f"crashwindow needs its package {package!r}, but that name is taken by {where}. Rename that one, or "
+                f"keep its folder off the import path where crashwindow is used (for pytest: --import-mode=importlib, "
+                f"and no 'pythonpath' that contains it)"
             )
     return importlib.import_module(name)
 

@@ -40,7 +40,10 @@ def surplus_by_records(run: Try) -> list[Surplus]:
     found: list[Surplus] = []
     recorded_in = _recording_lives(run)
     for step, rows in _by_step(run.rows).items():
-        counted = {row.id for row in _costly(rows)[:1]} if step == run.held else _counted(rows, recorded_in.get(step))
+        life = recorded_in.get(step)
+        if life is None and step in run.recorded:
+            life = rows[-1].life  # another thread was killed between this record and the sight of it
+        counted = {row.id for row in _costly(rows)[:1]} if step == run.held else _counted(rows, life)
         found += _surplus(run, rows, counted)
     return sorted(found, key=lambda surplus: surplus.row.id)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import inspect
 import json
@@ -46,7 +47,7 @@ class Agent:
         """Whether the agent is a coroutine function."""
         return inspect.iscoroutinefunction(self.function)
 
-    def arguments(self, world: World, run_id: str, state: Path) -> dict[str, object]:
+    def arguments(self, world: World | None, run_id: str, state: Path) -> dict[str, object]:
         """What the agent is called with, apart from its `Run`, by name.
 
         Raises:
@@ -76,15 +77,23 @@ class Agent:
 
     def _hints(self) -> Mapping[str, object]:
         """The annotations of the parameters; an unannotated first parameter called `run` is a `Run`."""
-        try:
-            hints = typing.get_type_hints(self.function)
-        except NameError as error:
-            raise AgentError(f"the annotations of {self.name} cannot be read: {error}; import what they name") from None
+        hints = typing.get_type_hints(self.function, localns=_Names(self.function))
         hints.pop("return", None)
         first = next(iter(inspect.signature(self.function).parameters), None)
         if first == "run":
             hints.setdefault("run", Run)
         return hints
+
+
+class _Names(dict[str, object]):
+    """What the names in annotations mean. One that only the agent's own surroundings know is no `Run` and no `World`."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self._globals: Mapping[str, object] = getattr(inspect.unwrap(function), "__globals__", {})
+
+    def __missing__(self, name: str) -> object:
+        return self._globals.get(name, getattr(builtins, name, object))
 
 
 def find_agent(name: str, input: Sequence[object] = ()) -> Agent:  # noqa: A002 - the word of design and CLI

@@ -11,8 +11,8 @@ _ERRORS = {
         "make what the request is built from (the time, an answer) a recorded step, so that a retry is the same",
     ),
     "ReplayDivergence": (
-        "the resumed life took another path than the killed one: something it branches on is not recorded",
-        "make it a recorded step: run.now, run.random, run.uuid, or run.step around whatever reads it",
+        "the resumed life asked for something else than is recorded: its path, or what it passes on, is not all recorded",
+        "make what differs a recorded step: run.now, run.random, run.uuid, or run.step around whatever reads it",
     ),
     "NotRecordable": (
         "the result of a step does not survive recording, which shows only after the work is done",

@@ -100,7 +100,7 @@ class Judge:
             yield _Fact(
                 check="phantom-effect" if again is None else "duplicate-effect",
                 step=step or operation,
-                text=f"{done(operation, target)} {len(extra) + expected} times, expected {expected}",
+                text=f"{done(operation, target)} {_times(len(extra) + expected)}, expected {expected}",
                 cause=cause,
                 fix=fix,
                 damage=len(extra),
@@ -113,10 +113,8 @@ class Judge:
         again = tokens(one.row for one in surplus)
         paid = tokens(row for row in run.rows if row.outcome == "applied")
         worst = max((one.row for one in surplus), key=lambda row: tokens([row]))
-        calls = f"{len(surplus)} call{'s' if len(surplus) > 1 else ''}"
-        where = (
-            f"in step {worst.step!r}" if len({one.row.step for one in surplus}) == 1 and worst.step else f"in {calls}"
-        )
+        one_step = worst.step is not None and all(one.row.step == worst.step for one in surplus)
+        where = f"in step {worst.step!r}" if one_step else f"in {len(surplus)} call{'s' if len(surplus) > 1 else ''}"
         cause, fix = cause_of_surplus(surplus[0], self.agent)
         ids = {one.row.id for one in surplus} | {one.again.id for one in surplus if one.again}
         yield _Fact(
@@ -138,7 +136,7 @@ class Judge:
             yield _Fact(
                 check="lost-effect",
                 step=row.step or operation,
-                text=f"{done(operation, row.target)} 0 times, expected 1",
+                text=f"{done(operation, row.target)} {_times(0)}, expected 1",
                 cause="it was noted as done before it was done, and the life ended in between",
                 fix="record the effect after it has happened, and give it an idempotency key for the time in between",
                 concerns=partial(_is_alike, row),
@@ -158,7 +156,6 @@ class Judge:
             )
 
     def _finding(self, run: Try, fact: _Fact) -> Finding:
-        killed = [life for life in run.lives if life.killed_at]
         return Finding(
             check=fact.check,
             agent=self.agent.short,
@@ -170,7 +167,7 @@ class Judge:
             reproduce=self.reproduce(format_schedule(run.schedule)),
             story=tell(run, fact.step or "run", fact.concerns),
             damage=fact.damage,
-            rank=len(killed[-1].trace) if killed else 0,
+            rank=tuple(len(life.trace) for life in run.lives if life.killed_at),
         )
 
 
@@ -179,11 +176,12 @@ def _replay(run: Try) -> Iterator[_Fact]:
     if run.replay is None or run.finished is None or run.finished.report is None:
         return
     report, first = run.replay.report, run.finished.report
+    if report is None:
+        return  # nobody planned that death; it makes the verdict inconclusive
     fix = "make every value that the path or the result depends on a recorded step: run.now, run.random, run.step"
-    if report is None or report.outcome != "finished":
-        error = report.error if report else run.replay.unplanned or ""
-        cause, fix = cause_of_error(error, fix)
-        text = f"a replay of the finished run does not come to its end: {error}"
+    if report.outcome != "finished":
+        cause, fix = cause_of_error(report.error, fix)
+        text = f"a replay of the finished run does not come to its end: {report.error or report.outcome}"
     elif report.result != first.result:
         text = f"a replay of the finished run gives {report.shown}, the run itself gave {first.shown}"
         cause = "the result holds a value that is not recorded, such as the time, a choice or an environment variable"
@@ -209,6 +207,10 @@ def _end(run: Try) -> Iterator[_Fact]:
         fix=fix,
         concerns=lambda row: row.outcome in ("refused", "failed"),
     )
+
+
+def _times(number: int) -> str:
+    return f"{number} time" if number == 1 else f"{number} times"
 
 
 def _subject(surplus: Surplus) -> tuple[str, str, str]:

@@ -19,6 +19,7 @@ from chaos.agent import Agent
 from chaos.checks import IN_FLIGHT, Judge
 from chaos.findings import Finding, merge
 from chaos.launchers import launcher_for
+from chaos.life import LifeEnd
 from chaos.options import Options
 from chaos.plan import Plan, check_points
 from chaos.points import Schedule, format_schedule
@@ -37,6 +38,7 @@ def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
         HarnessError: an option, a name or the set-up is wrong.
     """
     options.check()
+    agent.arguments(None, run_id="", state=Path())  # wrong input is told before anything is started
     launcher = launcher_for(agent, options.launcher)
     try:
         with tempfile.TemporaryDirectory(prefix="crashwindow-", dir=options.folder or _fast_folder()) as folder:
@@ -53,6 +55,8 @@ def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
             found = Exploring(agent, options, tries, tries.carry_out(()))
             found.check_baseline()
             found.notes += launcher.notes
+            if options.store not in SHORT_STORES:
+                found.notes += (f"the runs of this exploration stay in the store, as {setting.prefix}-0, -1, ...",)
             yield found
     finally:
         launcher.close()
@@ -157,6 +161,8 @@ class Exploring:
             self.reasons.append(f"under {text!r}, {_unfinished(run)}")
 
     def _note(self, run: Try) -> None:
+        if run.replay is not None and run.replay.unplanned is not None:
+            self.reasons.append(f"under {format_schedule(run.schedule)!r}, {_unplanned(run.replay, run)}, in a replay")
         self.kills += run.kills
         self.lives += len(run.lives) + (run.replay is not None)
         judgement = self.judge.judge(run)
@@ -173,14 +179,18 @@ class Exploring:
 def _unfinished(run: Try) -> str:
     last = run.lives[-1]
     if last.unplanned is not None:
-        said = run.log.strip().rsplit("\n", 1)[-1]
-        return f"life {last.spec.number} {last.unplanned}" + (f"; it last said: {said}" if said else "")
+        return _unplanned(last, run)
     if last.report is not None and last.report.outcome == "suspended":
         step = last.report.waits_for
         return f"the run waits for {step!r}; give the answer with --deliver {step}=JSON"
     error = last.report.error if last.report else ""
     where = f" ({last.report.where})" if last.report and last.report.where else ""
     return f"the agent raised {error}{where}"
+
+
+def _unplanned(life: LifeEnd, run: Try) -> str:
+    said = run.log.strip().rsplit("\n", 1)[-1]
+    return f"life {life.spec.number} {life.unplanned}" + (f"; it last said: {said}" if said else "")
 
 
 def _accepted(surplus: list[Surplus]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ class Finding:
         reproduce: the command that shows it again.
         story: what each life did about it, a line each.
         damage: tokens or effects too many; the worst of equals is shown.
-        rank: place of the last kill in its life; of equals the one nearest to the record is shown.
+        rank: how far each life came before its kill; of equals the last window is shown, which is the hardest to see.
         also: how many other schedules showed the same.
     """
 
@@ -49,7 +49,7 @@ class Finding:
     reproduce: str
     story: tuple[str, ...] = ()
     damage: int = 0
-    rank: int = 0
+    rank: tuple[int, ...] = ()
     also: int = field(default=0, compare=False)
 
     @property
@@ -59,8 +59,8 @@ class Finding:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """Findings of one kind are one finding: a loop's step `send:3` is wrong in the way `send:4` is."""
-        return self.check, _without_numbers(self.step), _without_numbers(self.cause)
+        """Findings of one kind are one finding: a loop's step `send:3` is mended in the way `send:4` is."""
+        return self.check, _without_numbers(self.step), _without_numbers(self.fix)
 
     def as_json(self) -> dict[str, object]:
         """Plain data for `--format json`."""
@@ -92,8 +92,9 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(best.values(), key=lambda finding: (order.index(finding.check), _severity(finding))))
 
 
-def _severity(finding: Finding) -> tuple[int, int, int, str]:
-    return len(finding.schedule), -finding.damage, -finding.rank, format_schedule(finding.schedule)
+def _severity(finding: Finding) -> tuple[int, int, tuple[int, ...], str]:
+    latest = tuple(-passed for passed in finding.rank)
+    return len(finding.schedule), -finding.damage, latest, format_schedule(finding.schedule)
 
 
 def _without_numbers(text: str) -> str:

@@ -74,7 +74,7 @@ class Chaos:
                 policies=policies or {},
                 deliver=deliver or {},
                 launcher=launcher,
-                jobs=self.jobs or _fair_share(),
+                jobs=_fair_share() if self.jobs is None else self.jobs,
                 seconds=seconds,
                 seed=seed,
                 folder=folder,

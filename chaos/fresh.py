@@ -12,7 +12,7 @@ from chaos.agent import Agent, find_agent
 from chaos.coverage import save_coverage, start_coverage
 from chaos.life import SPEC
 from chaos.living import live
-from chaos.warm import MESSAGE_BYTES, WarmParent, end_with_parent, other_threads, send_report
+from chaos.warm import WarmParent, end_with_parent, other_threads, send_line, send_report
 
 
 def serve(descriptor: int) -> None:
@@ -26,7 +26,8 @@ def live_once(descriptor: int) -> None:
     """Live one life and end."""
     control = socket.socket(fileno=descriptor)
     agent = _import_agent(control)
-    spec = SPEC.validate_json(control.recv(MESSAGE_BYTES))
+    with control.makefile("rb") as specs:
+        spec = SPEC.validate_json(specs.readline())
     live(agent, spec, lambda report: send_report(control.fileno(), report))
     save_coverage()
     os._exit(0)
@@ -36,14 +37,14 @@ def _import_agent(control: socket.socket) -> Agent:
     """Import what the setup names and say whether that worked; leave when it did not."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the harness, and that ends this
-    setup = json.loads(control.recv(1 << 20))
+    setup = json.load(sys.stdin)
     sys.path[:] = setup["path"]
     os.chdir(setup["cwd"])
     start_coverage(setup["coverage"])
     try:
         agent = find_agent(setup["agent"], setup["input"])
     except Exception as error:  # noqa: BLE001 - told to the other side, which raises it
-        control.send(json.dumps({"error": str(error)}).encode())
+        send_line(control.fileno(), {"error": str(error)})
         sys.exit(1)
-    control.send(json.dumps({"threads": other_threads()}).encode())
+    send_line(control.fileno(), {"threads": other_threads()})
     return agent

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from chaos.agent import Agent, name_of
 from chaos.coverage import coverage_setup
 from chaos.errors import AgentError, LaunchError
 from chaos.life import REPORT, SPEC, LifeEnd, LifeSpec
-from chaos.warm import WarmParent, end_group, other_threads
+from chaos.warm import MESSAGE_BYTES, WarmParent, end_group, other_threads
 from durable_core import NotRecordable
 from durable_core.codec import PLAIN
 
@@ -72,7 +72,7 @@ def launcher_for(agent: Agent, kind: str | None = None) -> Launcher:
     if setup is None:
         return Fork([_fork_here(agent)])
     try:
-        return Fork([_start_parent(setup, seed) for seed in HASH_SEEDS])
+        return Fork(_start_parents(setup))
     except AgentError as error:
         return Fork([_fork_here(agent)], f"lives were forked from this process: a fresh interpreter says that {error}")
 
@@ -129,19 +129,20 @@ class Spawn:
 
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
-        process, control = _interpreter("live_once", self.setup, HASH_SEEDS[spec.number % len(HASH_SEEDS) - 1])
-        with control:
-            _greeting(control)
-            control.send(SPEC.dump_json(spec))
+        seed = HASH_SEEDS[(spec.number - 1) % len(HASH_SEEDS)]
+        process, control = _interpreter("live_once", socket.SOCK_STREAM, self.setup, seed)
+        with control, control.makefile("rb") as reports:
+            _greeting(reports.readline())
+            control.sendall(SPEC.dump_json(spec) + b"\n")
             control.settimeout(spec.seconds)
-            hung = False
             try:
-                lines = _read_lines(control)
+                line, hung = reports.readline(), False
             except TimeoutError:
-                lines, hung = [], True
+                line, hung = b"", True
                 process.kill()
+            code = process.wait()
             end_group(process.pid)
-            return _end(spec, lines, process.wait(), hung=hung)
+            return _end(spec, line, code, hung=hung)
 
     def close(self) -> None:
         """Nothing stays between lives."""
@@ -165,38 +166,46 @@ def _setup(agent: Agent) -> dict[str, object] | None:
     }
 
 
-def _start_parent(setup: dict[str, object], hash_seed: int) -> _Parent:
-    process, control = _interpreter("serve", setup, hash_seed)
-    return _Parent(control, _greeting(control), process.wait)
+def _start_parents(setup: dict[str, object]) -> list[_Parent]:
+    """One warm parent for each hash seed; they import the agent at the same time."""
+    started = [_interpreter("serve", socket.SOCK_SEQPACKET, setup, seed) for seed in HASH_SEEDS]
+    try:
+        return [_Parent(control, _greeting(control.recv(MESSAGE_BYTES)), process.wait) for process, control in started]
+    except (AgentError, LaunchError):
+        for process, control in started:
+            control.close()
+            process.wait()
+        raise
 
 
-def _interpreter(entry: str, setup: dict[str, object], hash_seed: int) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A fresh interpreter at one of the entries of `chaos.fresh`, with the setup sent to it.
+def _interpreter(
+    entry: str, kind: socket.SocketKind, setup: dict[str, object], hash_seed: int
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """A fresh interpreter at one of the entries of `chaos.fresh`, with the setup on its standard input.
 
     Our own packages are found by their path: the user may have a folder called `chaos` too.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, _PACKETS)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
     code = f"import sys; sys.path.insert(0, {_SOURCES!r}); from chaos.fresh import {entry}; {entry}({theirs.fileno()})"
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
-        [sys.executable, "-P", "-c", code],
-        env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
-        pass_fds=[theirs.fileno()],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        process_group=0,
-    )
-    theirs.close()
-    ours.send(json.dumps(setup).encode())
+    with theirs, tempfile.TemporaryFile() as standard_input:
+        standard_input.write(json.dumps(setup).encode())
+        standard_input.seek(0)
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
+            [sys.executable, "-P", "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
+            pass_fds=[theirs.fileno()],
+            stdin=standard_input,
+            stdout=subprocess.DEVNULL,
+            process_group=0,
+        )
     return process, ours
 
 
-_PACKETS = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
 _SOURCES = str(Path(__file__).resolve().parent.parent)
 
 
-def _greeting(control: socket.socket) -> Sequence[str]:
+def _greeting(message: bytes) -> Sequence[str]:
     """The first message of a fresh interpreter: its threads, or why it could not import the agent."""
-    message = control.recv(1 << 20)
     if not message:
         raise LaunchError("a fresh interpreter ended before it could import the agent; its messages are above")
     answer = json.loads(message)
@@ -207,7 +216,7 @@ def _greeting(control: socket.socket) -> Sequence[str]:
 
 def _fork_here(agent: Agent) -> _Parent:
     """A warm parent that is a fork of this process, for agents that no other process can import."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, _PACKETS)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     threads = other_threads()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # the threads are reported to the user instead
@@ -228,19 +237,15 @@ def _be_parent(agent: Agent, control: socket.socket) -> NoReturn:
 
 
 def _read_end(spec: LifeSpec, reply: socket.socket) -> LifeEnd:
-    *lines, last = _read_lines(reply) or [b'{"exit": -9}']
+    """What a life, and then its parent, say on the reply: a report if there is one, and how the process ended."""
+    with reply.makefile("rb") as lines:
+        *reports, last = lines.read().splitlines() or [_PARENT_DIED]
     status = json.loads(last)
-    return _end(spec, lines, status["exit"], hung=status.get("hung", False))
+    return _end(spec, reports[0] if reports else b"", status["exit"], hung=status["hung"])
 
 
-def _end(spec: LifeSpec, lines: Sequence[bytes], code: int, *, hung: bool) -> LifeEnd:
-    report = REPORT.validate_json(lines[0]) if lines else None
-    return LifeEnd(spec=spec, report=report, exit=code, hung=hung)
+_PARENT_DIED = b'{"exit": -9, "hung": false}'
 
 
-def _read_lines(connection: socket.socket) -> list[bytes]:
-    chunks = []
-    with contextlib.suppress(ConnectionResetError):
-        while chunk := connection.recv(1 << 16):
-            chunks.append(chunk)
-    return b"".join(chunks).splitlines()
+def _end(spec: LifeSpec, report: bytes, code: int, *, hung: bool) -> LifeEnd:
+    return LifeEnd(spec=spec, report=REPORT.validate_json(report) if report else None, exit=code, hung=hung)

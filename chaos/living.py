@@ -98,7 +98,8 @@ def _raised(error: BaseException, trace: tuple[Point, ...]) -> Report:
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if Path(frame.filename).parent.name not in _OURS] or list(frames)
     where = f"{theirs[-1].filename}:{theirs[-1].lineno} in {theirs[-1].name}" if theirs else ""
-    return Report(outcome="raised", trace=trace, error=f"{type(error).__name__}: {error}", where=where)
+    fact, _, _ = str(error).partition(". Likely causes")  # a finding names its own
+    return Report(outcome="raised", trace=trace, error=f"{type(error).__name__}: {fact}", where=where)
 
 
 def _shorten(text: str) -> str:

@@ -36,6 +36,9 @@ class Reach:
 MOST_RANDOM = 4
 """Crashes in one random schedule."""
 
+MOST_FRESH = 64
+"""Points that recoveries alone pass, and that are killed at. An agent whose step ids are chance has no end of them."""
+
 
 @dataclass(slots=True)
 class Plan:
@@ -44,6 +47,7 @@ class Plan:
     reach: Reach
     seed: int = 0
     known: dict[Point, None] = field(default_factory=dict)
+    followed: int = 0
     left_out: int = 0
 
     def start(self, baseline: Try) -> Iterator[Schedule]:
@@ -71,8 +75,13 @@ class Plan:
             return
         fresh = [point for point in run.recovery if point not in self.known]
         self.known.update(dict.fromkeys(fresh))
-        for point in run.recovery if len(run.schedule) < self.reach.depth else fresh:
-            yield (*run.schedule, point)
+        if len(run.schedule) < self.reach.depth:
+            yield from ((*run.schedule, point) for point in run.recovery)
+            return
+        chosen = fresh[: MOST_FRESH - self.followed]
+        self.followed += len(chosen)
+        self.left_out += len(fresh) - len(chosen)
+        yield from ((*run.schedule, point) for point in chosen)
 
     def drawn(self) -> Iterator[tuple[int, ...]]:
         """Random schedules, as depths: kill life 1 at its nth point, life 2 at its mth, ..."""
@@ -86,7 +95,7 @@ class Plan:
         """What carrying out this plan says nothing about."""
         crashes = f"{self.reach.depth} crash{'es' if self.reach.depth > 1 else ''}"
         drawn = f", of which {self.reach.random} were drawn at random (seed {self.seed})" if self.reach.random else ""
-        left_out = f"{self.left_out} points that were not chosen" if self.left_out else ""
+        left_out = f"{self.left_out} points that were not chosen, or that only recoveries pass" if self.left_out else ""
         beyond = (
             f"sequences of more than {crashes}{drawn}" if self.reach.points is None else "other sequences of crashes"
         )

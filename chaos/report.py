@@ -23,7 +23,7 @@ def clean(text: str) -> str:
 
 def finding_lines(finding: Finding) -> list[str]:
     """Subject, fact, story, cause, fix, reproduction: a line each."""
-    also = f" (and under {finding.also} other schedules)" if finding.also else ""
+    also = f" (and under {finding.also} other schedule{'s' if finding.also > 1 else ''})" if finding.also else ""
     return [
         clean(line)
         for line in (

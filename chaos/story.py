@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 
 from chaos.life import LifeEnd
 from chaos.points import Window
@@ -22,12 +23,17 @@ _MOST_CALLS = 3
 def tell(run: Try, step: str, concerns: Callable[[Row], bool]) -> tuple[str, ...]:
     """The lives of a try, with those provider calls that concern the finding."""
     lives = [*run.lives, *([run.replay] if run.replay else [])]
-    width = max([len(step), 4])
-    return tuple(
-        f"life {life.spec.number}  {step:<{width}}  {line}"
-        for life in lives
-        if (line := _line(life, [row for row in run.rows if row.life == life.spec.number and concerns(row)]))
-    )
+    told = [(life.spec.number, _line(life, [row for row in _of_life(run, life) if concerns(row)])) for life in lives]
+    lines = []
+    for line, same in groupby((pair for pair in told if pair[1]), key=lambda pair: pair[1]):
+        numbers = [number for number, _ in same]
+        who = f"life {numbers[0]}" if len(numbers) == 1 else f"lives {numbers[0]} to {numbers[-1]}"
+        lines.append(f"{who}  {step:<4}  {line}")
+    return tuple(lines)
+
+
+def _of_life(run: Try, life: LifeEnd) -> list[Row]:
+    return [row for row in run.rows if row.life == life.spec.number]
 
 
 def _line(life: LifeEnd, rows: list[Row]) -> str:

@@ -105,13 +105,13 @@ class WarmParent:
         os.close(child.reply)
 
     def _patience(self) -> float | None:
-        deadlines = [child.deadline for child in self._children.values()]
+        deadlines = [child.deadline for child in self._children.values() if not child.hung]
         return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
 
     def _end_hung(self) -> None:
         for child in self._children.values():
             if child.deadline <= time.monotonic() and not child.hung:
-                child.hung, child.deadline = True, float("inf")
+                child.hung = True
                 os.kill(child.pid, signal.SIGKILL)
 
     def _end_all(self) -> None:

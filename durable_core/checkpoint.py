@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 
-from durable_core.codec import Codec
+from durable_core.codec import PLAIN, Codec
 from durable_core.entries import OUTCOMES, Entry
 from durable_core.stores.protocol import Lease, Store
 
@@ -50,9 +50,11 @@ class Checkpoint:
 
     def add(self, entry: Entry) -> None:
         """Make one entry durable. A large payload goes to a blob first."""
-        entry = replace(entry, at=time.time())
         if len(entry.payload) > BLOB_ABOVE:
-            entry = replace(entry, blob=self.store.put_blob(self.run_id, entry.payload), payload=b"")
+            digest = self.store.put_blob(self.run_id, entry.payload)
+            entry = replace(entry, at=time.time(), blob=digest, payload=b"")
+        else:
+            entry = replace(entry, at=time.time())
         self.store.append(self.run_id, entry, self.lease)
         self.take(entry)
 
@@ -71,25 +73,45 @@ class Checkpoint:
 
 
 def encode_failure(error: Exception) -> bytes:
-    """A recorded error: its class by name, its arguments, its fields. Raises `TypeError` when they are not plain."""
-    name = f"{type(error).__module__}.{type(error).__qualname__}"
-    return json.dumps({"error": name, "args": list(error.args), "fields": error.__dict__}).encode()
+    """A recorded error: its class by name, its arguments, its fields. Raises ValueError unless all is plain data."""
+    reduced = _built_in(type(error)).__reduce__(error)  # `error.args` lacks, say, the file name of an OSError
+    args, fields = (*reduced[1:], {})[:2]
+    state = object.__getstate__(error)
+    if isinstance(state, tuple):
+        fields = fields | state[1]  # what is kept in slots
+    payload, _ = PLAIN.survive({"error": _name(type(error)), "args": list(args), "fields": fields})
+    return payload
 
 
 def decode_failure(payload: bytes, named: tuple[type[Exception], ...]) -> Exception | None:
     """The recorded error as one of the `named` classes or their subclasses; None when none of them is it."""
     record = json.loads(payload)
     for known in _with_subclasses(named):
-        if f"{known.__module__}.{known.__qualname__}" == record["error"]:
-            error = known.__new__(known)
-            error.args = tuple(record["args"])
-            error.__dict__.update(record["fields"])
-            return error
+        if _name(known) == record["error"]:
+            return _restore(known, record["args"], record["fields"])
     return None
+
+
+def _restore(known: type[Exception], args: list[object], fields: dict[str, object]) -> Exception:
+    """An error as it was, made without its own `__init__`, which may take other arguments than those it keeps."""
+    built_in = _built_in(known)
+    error = built_in.__new__(known, *args)
+    built_in.__init__(error, *args)
+    for name, value in fields.items():
+        object.__setattr__(error, name, value)  # frozen or not
+    return error
+
+
+def _built_in(known: type[Exception]) -> type[Exception]:
+    return next(base for base in known.__mro__ if base.__module__ == "builtins")
+
+
+def _name(known: type[Exception]) -> str:
+    return f"{known.__module__}.{known.__qualname__}"
 
 
 def _with_subclasses(classes: tuple[type[Exception], ...]) -> list[type[Exception]]:
     found = list(classes)
     for known in found:
-        found.extend(known.__subclasses__())
+        found.extend(reversed(known.__subclasses__()))  # of two that share a name, the one that was defined last
     return found

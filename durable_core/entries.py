@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Kind = Literal["start", "intent", "record", "failure", "finish"]
 """`start`: the run is admitted. `intent`: an effect is about to happen at a provider without
@@ -12,6 +12,10 @@ deduplication. `record` and `failure`: the durable result of a step. `finish`: t
 
 OUTCOMES: frozenset[Kind] = frozenset({"record", "failure"})
 """The kinds that settle a step. A checkpoint holds at most one of them per step id."""
+
+
+_KINDS = [[kind] for kind in get_args(Kind)]
+_write = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,15 +38,16 @@ class Entry:
     def to_bytes(self) -> bytes:
         """One line without its end: a JSON header, a tab, the payload. Neither holds a raw newline."""
         header = [self.kind, self.step_id, self.position, self.fingerprint, self.effect, self.blob, self.at]
-        return json.dumps(header, separators=(",", ":")).encode() + b"\t" + self.payload
+        return _write(header).encode() + b"\t" + self.payload
 
     @classmethod
     def from_bytes(cls, line: bytes) -> Entry:
         """The inverse of `to_bytes`. Raises ValueError on anything else."""
         header, tab, payload = line.partition(b"\t")
-        if not tab:
-            raise ValueError("an entry has a header, a tab and a payload")
-        kind, step_id, position, fingerprint, effect, blob, at = json.loads(header)
+        fields = json.loads(header)
+        if not tab or not isinstance(fields, list) or fields[:1] not in _KINDS:
+            raise ValueError("an entry has a header that begins with its kind, a tab and a payload")
+        kind, step_id, position, fingerprint, effect, blob, at = fields
         return cls(
             kind=kind,
             step_id=step_id,

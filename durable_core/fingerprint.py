@@ -1,8 +1,8 @@
 """Fingerprints: short digests of values that are the same in every process.
 
-Equal values have equal fingerprints whatever the hash seed, the insertion order of a dict or the
-iteration order of a set. Objects that are not data (clients, locks, open files) count by their
-type alone, so an SDK client may be an argument of a step.
+Equal data has equal fingerprints whatever the hash seed, the insertion order of a dict or the
+iteration order of a set; a list counts as a tuple. Objects that are not data (clients, locks, open
+files) count by their type alone, so an SDK client may be an argument of a step.
 """
 
 from __future__ import annotations
@@ -11,17 +11,14 @@ import dataclasses
 import hashlib
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from enum import Enum
 from functools import partial
-from typing import Protocol, runtime_checkable
+
+from pydantic import BaseModel
+
+from durable_core.codec import model_parts
 
 _DIGEST_BYTES = 6
-
-
-@runtime_checkable
-class _Model(Protocol):
-    """What a pydantic model looks like from outside."""
-
-    def model_dump(self) -> dict[str, object]: ...
 
 
 def fingerprint(value: object) -> str:
@@ -38,28 +35,36 @@ def fingerprint_call(args: Sequence[object], kwargs: Mapping[str, object]) -> st
 
 def changed_arguments(recorded: str, asked: str) -> list[str]:
     """The names of the arguments whose fingerprints differ between two calls."""
-    then, now = (dict(part.split("=", 1) for part in text[1:-1].split(",") if part) for text in (recorded, asked))
+    then, now = (
+        dict(part.rpartition("=")[::2] for part in text[1:-1].split(",") if part) for text in (recorded, asked)
+    )
     return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
 
 
-def _canonical(value: object) -> bytes:  # noqa: PLR0911 - a table of types reads best as one list
+def _canonical(value: object) -> bytes:  # noqa: C901, PLR0911 - a table of types reads best as one list
     """A self-delimiting spelling: two different values never share one."""
     if isinstance(value, str):
         return _tagged(b"s", value.encode("utf-8", "surrogatepass"))
-    if value is None or isinstance(value, bool | int | float | complex):
-        return _tagged(type(value).__name__.encode(), repr(value).encode())
-    if isinstance(value, bytes | bytearray):
-        return _tagged(b"b", bytes(value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _named(value, {field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
-    if isinstance(value, Mapping):
-        return _tagged(b"d", b"".join(sorted(_canonical(key) + _canonical(item) for key, item in value.items())))
-    if isinstance(value, AbstractSet):
-        return _tagged(b"S", b"".join(sorted(map(_canonical, value))))
+    if value is None or isinstance(value, bool | float | complex):
+        return _tagged(b"v", f"{type(value).__name__} {value!r}".encode())
+    if isinstance(value, int):
+        return _tagged(b"v", b"%s %x" % (type(value).__name__.encode(), value))  # decimals have a limit of 4300 digits
     if isinstance(value, list | tuple):
         return _tagged(b"l", b"".join(map(_canonical, value)))
-    if isinstance(value, _Model) and not isinstance(value, type):
-        return _named(value, value.model_dump())
+    if isinstance(value, Mapping):
+        return _tagged(b"d", b"".join(sorted(_canonical(key) + _canonical(item) for key, item in value.items())))
+    if isinstance(value, bytes | bytearray):
+        return _tagged(b"b", bytes(value))
+    if isinstance(value, AbstractSet):
+        return _tagged(b"S", b"".join(sorted(map(_canonical, value))))
+    if isinstance(value, Enum):
+        return _named(value, [value.name, value.value])
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _named(value, {field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if isinstance(value, BaseModel):
+        return _named(value, model_parts(value))
+    if isinstance(value, Sequence):  # a range or a deque
+        return _named(value, list(value))
     return _canonical_object(value)
 
 
@@ -69,16 +74,17 @@ def _canonical_object(value: object) -> bytes:
     name = getattr(value, "__qualname__", None)
     if isinstance(name, str):
         return _tagged(b"n", name.encode())
-    if type(value).__module__ in _PLAIN_DATA_MODULES:
-        return _tagged(type(value).__name__.encode(), str(value).encode())
+    for known in type(value).__mro__:  # also a subclass of these, as a frozen clock's datetime is in tests
+        if known.__module__.partition(".")[0] in _PLAIN_DATA_MODULES and "__repr__" in vars(known):
+            return _tagged(b"t", f"{known.__name__} {value}".encode())
     return _tagged(b"o", type(value).__qualname__.encode())
 
 
-_PLAIN_DATA_MODULES = frozenset({"datetime", "decimal", "uuid", "fractions", "pathlib", "ipaddress", "zoneinfo"})
+_PLAIN_DATA_MODULES = frozenset({"datetime", "decimal", "uuid", "fractions", "pathlib", "ipaddress", "zoneinfo", "re"})
 
 
-def _named(value: object, fields: Mapping[str, object]) -> bytes:
-    return _tagged(b"c", type(value).__qualname__.encode() + _canonical(dict(fields)))
+def _named(value: object, parts: object) -> bytes:
+    return _tagged(b"c", _canonical(type(value).__qualname__) + _canonical(parts))
 
 
 def _tagged(tag: bytes, body: bytes) -> bytes:

@@ -6,11 +6,14 @@ import asyncio
 import json
 import threading
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from durable_core.checkpoint import Checkpoint
 from durable_core.entries import Entry
-from durable_core.errors import CorruptCheckpoint, DuplicateStepId, DurableError, ReplayDivergence
+from durable_core.errors import CorruptCheckpoint, DuplicateStepId, ReplayDivergence
 from durable_core.fingerprint import changed_arguments
+
+E = TypeVar("E", bound=BaseException)
 
 _CAUSES = (
     "Likely causes: a branch on the clock, random, the environment or set order outside a step; a failure that was "
@@ -40,12 +43,12 @@ class Life:
     _strand: tuple[int, object] = field(default_factory=strand)
     _asked: set[str] = field(default_factory=set)
     _positions: dict[str, int] = field(default_factory=dict)
-    _poison: DurableError | None = None
+    _poison: BaseException | None = None
 
     def begin(self, agent: str, fingerprint: str) -> None:
         """Admit the run, or check that it is resumed with the input it was started with."""
         start = self.checkpoint.start
-        if start is None and (self.checkpoint.outcomes or self.checkpoint.finished):
+        if start is None and (self.checkpoint.outcomes or self.checkpoint.intents or self.checkpoint.finished):
             raise CorruptCheckpoint(
                 f"run {self.checkpoint.run_id!r} has records but no start; its checkpoint was changed from outside: "
                 f"restore it from a copy"
@@ -88,16 +91,20 @@ class Life:
         with self._lock:
             try:
                 self.checkpoint.add(entry)
-            except DurableError as error:
-                raise self.poison(error) from error.__cause__
+            except BaseException as error:
+                self.poison(error)
+                raise
 
-    def is_settled(self, step_id: str) -> bool:
-        """Whether the step has a record, also one that was delivered since this life began."""
+    def look_for(self, step_id: str) -> None:
+        """See to it that a record of this step is known, also one that was delivered since this life began."""
         with self._lock:
             self.check()
             if step_id not in self.checkpoint.outcomes:
-                self.checkpoint.refresh()
-            return step_id in self.checkpoint.outcomes
+                try:
+                    self.checkpoint.refresh()
+                except BaseException as error:
+                    self.poison(error)
+                    raise
 
     def unasked(self) -> frozenset[str]:
         """The records of steps that nobody has asked for in this life; deliveries aside."""
@@ -106,16 +113,17 @@ class Life:
             return frozenset(entry.step_id for entry in outcomes if entry.fingerprint) - self._asked
 
     def retract(self, step_id: str) -> None:
-        """A step failed and left no record: the agent may ask for it again, at the same position."""
+        """A step failed. If it left no record, the agent may ask for it again, at the same position."""
         with self._lock:
-            self._asked.discard(step_id)
+            if step_id not in self.checkpoint.outcomes:
+                self._asked.discard(step_id)
 
     def check(self) -> None:
         """Raise what poisoned this life, if anything did."""
         if self._poison is not None:
             raise self._poison
 
-    def poison(self, error: DurableError) -> DurableError:
+    def poison(self, error: E) -> E:
         """Let nothing further be executed in this life, even if the agent swallows `error`. Returns it."""
         with self._lock:
             self._poison = self._poison or error
@@ -125,7 +133,7 @@ class Life:
         """The agent has returned: check that it asked for all that is recorded in order, and say so durably."""
         self.check()
         for position, step_id in sorted(self.checkpoint.positions.items()):
-            if step_id not in self._asked:
+            if step_id not in self._asked and step_id not in self._positions:  # the latter: asked for, and failed
                 raise self.poison(
                     ReplayDivergence(
                         f"the agent returned without asking for step {step_id!r}, recorded at position {position}. "
@@ -158,8 +166,9 @@ class Life:
                     f"for. {_CAUSES}"
                 )
             )
-        if entry is not None and entry.fingerprint and entry.fingerprint != fingerprint:
-            changed = ", ".join(changed_arguments(entry.fingerprint, fingerprint))
+        known = self.checkpoint.intents.get(step_id, entry)
+        if known is not None and known.fingerprint and known.fingerprint != fingerprint:
+            changed = ", ".join(changed_arguments(known.fingerprint, fingerprint))
             raise self.poison(
                 ReplayDivergence(
                     f"step {step_id!r} is recorded for other arguments than it was asked with (argument {changed} "

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar, overload
@@ -16,6 +15,7 @@ from durable_core.fingerprint import fingerprint_call
 from durable_core.ids import check_id
 from durable_core.life import Life
 from durable_core.run import Run
+from durable_core.step import is_async
 from durable_core.stores.protocol import Store
 
 T = TypeVar("T")
@@ -39,10 +39,11 @@ def resume(store: Store, run_id: str, agent: Callable[..., object], /, *args: ob
         ReplayDivergence: the agent, or its input, is not what the records say.
         CorruptCheckpoint: the checkpoint is damaged.
         DurableError: what else poisoned the run, also when the agent swallowed it.
+        TypeError: the agent is a generator, or a plain function that returns a coroutine.
     """
     check_id("run id", run_id)
     resumption = _Resumption(store, run_id, agent, args, kwargs)
-    return resumption.finish_async() if inspect.iscoroutinefunction(agent) else resumption.finish()
+    return resumption.finish_async() if is_async(agent) else resumption.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,10 @@ class _Resumption:
 
     def finish(self) -> object:
         with self._life() as life:
-            return self.agent(Run(life), *self.args, **self.kwargs)
+            result = self.agent(Run(life), *self.args, **self.kwargs)
+            if isinstance(result, Coroutine | Generator | AsyncGenerator):
+                raise TypeError(_not_begun(self.agent, result))
+            return result
 
     async def finish_async(self) -> object:
         with self._life() as life:
@@ -106,8 +110,18 @@ def deliver(store: Store, run_id: str, step_id: str, value: object) -> None:
 
 
 def _delivered_type(value: object) -> Hashable:
-    plain = isinstance(value, str | int | float | list | dict) or value is None
-    return object if plain else type(value)
+    plain = {str, int, float, bool, list, dict, type(None)}
+    return object if type(value) in plain else type(value)
+
+
+def _not_begun(agent: Callable[..., object], result: object) -> str:
+    """The message for an agent that has only been got ready: its work would go on after the run is over."""
+    if isinstance(result, Coroutine):
+        result.close()  # or Python would warn that it was never awaited
+    return (
+        f"agent {_name(agent)} returned a {type(result).__name__} and has done nothing yet; the run stays open. Make "
+        f"the agent a plain function, or an `async def` without yield"
+    )
 
 
 def _name(agent: Callable[..., object]) -> str:

@@ -181,8 +181,10 @@ class Run:
             DurableError: as for `step`.
         """
         full_id = self._full_id(step_id)
-        if _takes_key(fn):
-            kwargs.setdefault(KEY_ARGUMENT, idempotency_key(self.run_id, full_id))
+        if _has_key(fn, kwargs):
+            pass
+        elif _takes_key(fn):
+            kwargs[KEY_ARGUMENT] = idempotency_key(self.run_id, full_id)
         elif if_unknown is None:
             raise EffectWithoutKey(
                 f"effect {full_id!r}: {getattr(fn, '__qualname__', fn)} takes no {KEY_ARGUMENT}, so after a crash "
@@ -206,7 +208,8 @@ class Run:
 
     def now(self, step_id: str) -> datetime:
         """The time in UTC, as the first life read it."""
-        return self.step(step_id, _utc_now)
+        step = Step(step_id=self._full_id(step_id), function=_utc_now, codec=_TIME)
+        return cast("datetime", carry_out(self._life, step))
 
     def random(self, step_id: str) -> float:
         """A number from 0 to below 1, as the first life drew it."""
@@ -227,20 +230,31 @@ class Run:
             Suspended: nothing yet; this life ends, and a resume after the delivery goes on.
         """
         full_id = self._full_id(step_id)
-        if not self._life.is_settled(full_id):
-            raise self._life.poison(
-                Suspended(
-                    f"run {self.run_id!r} waits for {full_id!r}; record it with "
-                    f"deliver(store, {self.run_id!r}, {full_id!r}, value) and resume the run",
-                    full_id,
-                )
-            )
+        self._life.look_for(full_id)
         return carry_out(
-            self._life, Step(step_id=full_id, function=self.wait, codec=codec_for(cast("Hashable", returns)))
+            self._life,
+            Step(
+                step_id=full_id,
+                function=partial(self._suspend, full_id),
+                codec=codec_for(cast("Hashable", returns)),
+            ),
+        )
+
+    def _suspend(self, full_id: str) -> None:
+        raise self._life.poison(
+            Suspended(
+                f"run {self.run_id!r} waits for {full_id!r}; record it with "
+                f"deliver(store, {self.run_id!r}, {full_id!r}, value) and resume the run",
+                full_id,
+            )
         )
 
     def _full_id(self, step_id: str) -> str:
-        return self._prefix + check_id("step id", step_id)
+        check_id("step id", step_id)
+        return check_id("step id", self._prefix + step_id) if self._prefix else step_id
+
+
+_TIME = codec_for(datetime)  # made at once, for a frozen clock puts another class in the place of this one
 
 
 def _utc_now() -> datetime:
@@ -255,16 +269,33 @@ def _uuid() -> UUID:
     return uuid4()
 
 
+def _has_key(fn: Callable[..., object], kwargs: dict[str, object]) -> bool:
+    """Whether the caller hands over a key of their own; None is no key."""
+    bound = fn.keywords if isinstance(fn, partial) else {}
+    return (bound | kwargs).get(KEY_ARGUMENT) is not None
+
+
 def _takes_key(fn: Callable[..., object]) -> bool:
-    """Whether `fn` can be given a key that it does not have already."""
-    if isinstance(fn, partial):
-        return KEY_ARGUMENT not in fn.keywords and _takes_key(fn.func)
+    """Whether `fn` can be given a key."""
+    while isinstance(fn, partial):
+        fn = fn.func
     code = getattr(getattr(fn, "__func__", fn), "__code__", None)
-    if code is not None:  # a signature says the same, at ten times the cost
-        named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        return KEY_ARGUMENT in named or bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    if code is None:
+        return _signature_takes_key(fn)
+    # A signature says the same, at ten times the cost.
+    if KEY_ARGUMENT in code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]:
+        return True
+    wrapped = getattr(fn, "__wrapped__", None)  # what a decorator takes it hands on
+    return bool(code.co_flags & inspect.CO_VARKEYWORDS) and (wrapped is None or _takes_key(wrapped))
+
+
+def _signature_takes_key(fn: Callable[..., object]) -> bool:
     try:
         parameters = inspect.signature(fn).parameters.values()
     except (TypeError, ValueError):  # some builtins have none
         return False
-    return any(parameter.name == KEY_ARGUMENT or parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    return any(
+        parameter.kind is parameter.VAR_KEYWORD
+        or (parameter.name == KEY_ARGUMENT and parameter.kind is not parameter.POSITIONAL_ONLY)
+        for parameter in parameters
+    )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Literal
 
 from durable_core.checkpoint import decode_failure, encode_failure
@@ -53,11 +55,6 @@ class Step:
         """How messages name the step."""
         return f"step {self.step_id!r}"
 
-    @property
-    def fingerprint(self) -> str:
-        """Stands for the arguments; a replay with others is a divergence."""
-        return fingerprint_call(self.args, self.kwargs)
-
     def call(self) -> object:
         """Do the work."""
         return self.function(*self.args, **self.kwargs)
@@ -65,15 +62,17 @@ class Step:
 
 def carry_out(life: Life, step: Step) -> object:
     """The result of a step; an awaitable of it when the function is a coroutine function."""
-    if _current.get() is not None:
+    outer = _current.get()
+    if outer is not None and outer[0] == life.checkpoint.run_id:  # a run inside a step of another has its own records
         raise life.poison(
             NestedStep(
-                f"{step.subject} was started inside step {_current.get()}; once the outer one is recorded, nobody asks "
+                f"{step.subject} was started inside step {outer[1]!r}; once the outer one is recorded, nobody asks "
                 f"for the inner one again. Start both from the agent itself, or give a nested flow a scope"
             )
         )
-    asked = _Asked(life, step, *life.ask(step.step_id, step.fingerprint))
-    return asked.result_async() if _is_async(step.function) else asked.result()
+    fingerprint = fingerprint_call(step.args, step.kwargs)
+    asked = _Asked(life, step, fingerprint, *life.ask(step.step_id, fingerprint))
+    return asked.result_async() if is_async(step.function) else asked.result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,7 @@ class _Asked:
 
     life: Life
     step: Step
+    fingerprint: str
     entry: Entry | None
     position: int | None
 
@@ -91,29 +91,55 @@ class _Asked:
         if self.entry is not None:
             return self._replay(self.entry)
         with self._executing():
-            found = self._look_up()
-            value = self.step.call() if found is None else found
-        return self._record(value)
+            value = self._look_up()
+            if value is None:
+                with self._recording_failures():
+                    value = self.step.call()
+            return self._record(value)
 
     async def result_async(self) -> object:
         if self.entry is not None:
             return self._replay(self.entry)
         with self._executing():
-            found = self._look_up()
-            found = await found if isinstance(found, Awaitable) else found
-            value = await self.step.call() if found is None else found  # type: ignore[misc]  # a coroutine function
-        return self._record(value)
+            value = self._look_up()
+            value = await value if isinstance(value, Awaitable) else value
+            if value is None:
+                with self._recording_failures():
+                    value = await self.step.call()  # type: ignore[misc]  # a coroutine function
+            return self._record(value)
 
     @contextmanager
     def _executing(self) -> Iterator[None]:
+        self.life.check()  # a step that was asked for with others, which have poisoned the life meanwhile
         token = _current.set((self.life.checkpoint.run_id, self.step.step_id))
         try:
             yield
-        except BaseException as error:
-            self._failed(error)
+        except BaseException:
+            self.life.retract(self.step.step_id)
             raise
         finally:
-            _current.reset(token)
+            with suppress(ValueError):  # a coroutine that was dropped is closed in whatever context does it
+                _current.reset(token)
+
+    @contextmanager
+    def _recording_failures(self) -> Iterator[None]:
+        """Record a failure that is named as a result; of any other, nothing remains."""
+        try:
+            yield
+        except self.step.record_errors as error:
+            if isinstance(error, DurableError):
+                raise
+            try:
+                payload = encode_failure(error)
+            except ValueError as reason:
+                raise self.life.poison(
+                    NotRecordable(
+                        f"{self.step.subject} raised {type(error).__qualname__}, which holds more than plain data "
+                        f"({reason}); keep the fields of errors that are recorded to text, numbers and lists"
+                    )
+                ) from error
+            self.life.add(self._entry("failure", payload))
+            raise self._recorded_failure(payload) from error
 
     def _look_up(self) -> object:
         """What is known of an effect that an earlier life may have begun; records the intent of a new one."""
@@ -146,36 +172,22 @@ class _Asked:
         self.life.add(self._entry("record", payload))
         return decoded
 
-    def _failed(self, error: BaseException) -> None:
-        """Record a failure that is named as a result; of any other, nothing remains."""
-        if isinstance(error, DurableError) or not isinstance(error, self.step.record_errors):
-            self.life.retract(self.step.step_id)
-            return
-        try:
-            payload = encode_failure(error)
-        except TypeError as reason:
-            raise self.life.poison(
-                NotRecordable(
-                    f"{self.step.subject} raised {type(error).__qualname__}, which holds more than plain data "
-                    f"({reason}); keep the fields of errors that are recorded to text, numbers and lists"
-                )
-            ) from error
-        self.life.add(self._entry("failure", payload))
-        raise self._recorded_failure(payload) from error
-
     def _replay(self, entry: Entry) -> object:
-        payload = self.life.checkpoint.payload(entry)
-        if entry.kind == "failure":
-            raise self._recorded_failure(payload)
         try:
-            return self.step.codec.decode(self.step.subject, payload)
-        except RecordUnreadable as error:
-            raise self.life.poison(error) from error.__cause__
+            payload = self.life.checkpoint.payload(entry)
+            if entry.kind == "record":
+                return self.step.codec.decode(self.step.subject, payload)
+        except Exception as error:
+            self.life.poison(error)
+            raise
+        raise self._recorded_failure(payload)
 
     def _recorded_failure(self, payload: bytes) -> Exception:
         """Live and replay raise the same: the error as its record tells it."""
         failure = decode_failure(payload, self.step.record_errors)
-        return failure or self.life.poison(
+        if failure is not None:
+            return failure
+        return self.life.poison(
             RecordUnreadable(
                 f"{self.step.subject} has recorded a failure that is none of its record_errors now: "
                 f"{payload.decode()}. Name its class there, under the name it was recorded with"
@@ -187,11 +199,15 @@ class _Asked:
             kind=kind,
             step_id=self.step.step_id,
             position=self.position,
-            fingerprint=self.step.fingerprint,
+            fingerprint=self.fingerprint,
             effect=self.step.effect,
             payload=payload,
         )
 
 
-def _is_async(function: Callable[..., object]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+def is_async(function: Callable[..., object]) -> bool:
+    """Whether calling `function` gives an awaitable: a coroutine function, or an object that is called like one."""
+    if inspect.iscoroutinefunction(function):
+        return True
+    called = function.func if isinstance(function, partial) else function
+    return not isinstance(called, FunctionType | MethodType) and inspect.iscoroutinefunction(type(called).__call__)

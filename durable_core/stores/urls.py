@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from pathlib import Path
 from urllib.parse import unquote
 
 from durable_core.errors import StoreError
@@ -20,13 +21,15 @@ _FORMS = {
 _LATER = ("postgresql", "redis", "dynamodb")
 
 
-def open_store(url: str) -> Store:
+def open_store(url: str, *, create: bool = True) -> Store:
     """Open the store that `url` names. Close it after use.
 
     - `memory:` is new every time and survives nothing.
     - `file:runs` is a folder, from the working directory; `file:///srv/runs` is absolute. `%20` means a space.
     - `sqlite:///runs.db` is a file, from the working directory; `sqlite:////srv/runs.db` is absolute. This is
       SQLAlchemy's rule (docs.sqlalchemy.org, "Database URLs").
+
+    With `create=False` a file or folder that is not there is an error, for those who only look into a store.
 
     Raises:
         StoreError: the URL names no store of this version, or the store cannot be opened.
@@ -46,12 +49,18 @@ def open_store(url: str) -> Store:
         case "memory" if not rest:
             return MemoryStore()
         case "file" if rest.startswith("///") or (rest and not rest.startswith("//")):
-            return FileStore(unquote(rest.removeprefix("//")))
+            return FileStore(_existing(url, unquote(rest.removeprefix("//")), create))
         case "sqlite" if rest.removeprefix("///") in {"", "//", ":memory:"}:
             raise StoreError(f"store URL {url!r} names no file, so nothing would survive; for that there is 'memory:'")
         case "sqlite" if rest.startswith("///"):
-            return SqliteStore(rest.removeprefix("///"))
+            return SqliteStore(_existing(url, rest.removeprefix("///"), create))
     raise StoreError(f"store URL {url!r} is not of the form {_FORMS[scheme]}")
+
+
+def _existing(url: str, path: str, create: bool) -> str:  # noqa: FBT001 - handed on as it came
+    if not create and not Path(path).exists():
+        raise StoreError(f"store URL {url!r}: there is nothing at {Path(path).absolute()}; correct the path")
+    return path
 
 
 def _forms() -> str:

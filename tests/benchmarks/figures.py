@@ -1,0 +1,87 @@
+"""A figure: something measured, beside what it is held against in the same run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One line of the table.
+
+    Attributes:
+        name: what was measured.
+        value: the median, in `unit`.
+        unit: `kills/s`, `s` or `µs`.
+        baseline: what it is held against, measured in the same run, turn by turn.
+        baseline_value: the median of that, in `unit`.
+        ratio: how many times the baseline; how many times as fast, where the unit is a rate.
+        aim: in words.
+        met: whether the aim was reached; None where there is none.
+    """
+
+    name: str
+    value: float
+    unit: str
+    baseline: str = ""
+    baseline_value: float | None = None
+    aim: str = ""
+    met: bool | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """The value in baselines."""
+        return self.value / self.baseline_value if self.baseline_value else None
+
+    def as_json(self) -> dict[str, object]:
+        """Plain data."""
+        return asdict(self) | {"ratio": self.ratio}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How much is measured.
+
+    Attributes:
+        repeats: turns; every measurement has one in each, so that a slow minute of the machine is slow for all.
+        points: patterns of the crash points that the launchers are compared at; None for every point.
+        research: the same for the long agent.
+        steps: recorded steps in a turn.
+        records: lengths of the checkpoints that are resumed: smallest, the one with an aim, largest.
+        calls: provider calls in a turn.
+        worlds: worlds made in a turn.
+    """
+
+    repeats: int = 3
+    points: tuple[str, ...] | None = None
+    research: tuple[str, ...] | None = None
+    steps: int = 300
+    records: tuple[int, int, int] = (1_000, 10_000, 20_000)
+    calls: int = 300
+    worlds: int = 30
+
+
+QUICK = Sizes(
+    repeats=1,
+    points=("send@unrecorded",),
+    research=("notify@unrecorded",),
+    steps=5,
+    records=(5, 10, 20),
+    calls=5,
+    worlds=2,
+)
+
+
+K = TypeVar("K")
+
+
+def turn_by_turn(repeats: int, measures: Mapping[K, Callable[[], float]]) -> dict[K, float]:
+    """The median of every measure. Each takes one turn after the other."""
+    taken: dict[K, list[float]] = {name: [] for name in measures}
+    for _ in range(repeats):
+        for name, measure in measures.items():
+            taken[name].append(measure())
+    return {name: statistics.median(values) for name, values in taken.items()}
