@@ -10,6 +10,7 @@ import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -77,7 +78,8 @@ class Agent:
 
     def _hints(self) -> Mapping[str, object]:
         """The annotations of the parameters; an unannotated first parameter called `run` is a `Run`."""
-        hints = typing.get_type_hints(self.function, localns=_Names(self.function))
+        function = _underlying(self.function)
+        hints = typing.get_type_hints(function, localns=_Names(function))
         hints.pop("return", None)
         first = next(iter(inspect.signature(self.function).parameters), None)
         if first == "run":
@@ -85,8 +87,15 @@ class Agent:
         return hints
 
 
+def _underlying(function: Callable[..., object]) -> Callable[..., object]:
+    """The function that the annotations stand at: inside a partial, or behind an object that can be called."""
+    while isinstance(function, partial):
+        function = function.func
+    return function if hasattr(function, "__annotations__") else type(function).__call__
+
+
 class _Names(dict[str, object]):
-    """What the names in annotations mean. One that only the agent's own surroundings know is no `Run` and no `World`."""
+    """What names in annotations mean; a name that is known inside a function alone is neither `Run` nor `World`."""
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ _ERRORS = {
         "make what the request is built from (the time, an answer) a recorded step, so that a retry is the same",
     ),
     "ReplayDivergence": (
-        "the resumed life asked for something else than is recorded: its path, or what it passes on, is not all recorded",
+        "a resumed life asked for something else than is recorded: its path, or what it passes on, is not a record",
         "make what differs a recorded step: run.now, run.random, run.uuid, or run.step around whatever reads it",
     ),
     "NotRecordable": (

@@ -6,7 +6,7 @@ import json
 import time
 from dataclasses import dataclass, field, replace
 
-from durable_core.codec import PLAIN, Codec
+from durable_core.codec import PLAIN
 from durable_core.entries import OUTCOMES, Entry
 from durable_core.stores.protocol import Lease, Store
 
@@ -66,10 +66,6 @@ class Checkpoint:
     def payload(self, entry: Entry) -> bytes:
         """The JSON of an entry, from its blob when it has one."""
         return entry.payload if entry.blob is None else self.store.get_blob(self.run_id, entry.blob)
-
-    def value(self, entry: Entry, codec: Codec) -> object:
-        """The recorded value of a step. Raises `RecordUnreadable`."""
-        return codec.decode(f"step {entry.step_id!r}", self.payload(entry))
 
 
 def encode_failure(error: Exception) -> bytes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Hashable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar, overload
 
 from durable_core.checkpoint import Checkpoint
@@ -16,7 +15,7 @@ from durable_core.ids import check_id
 from durable_core.life import Life
 from durable_core.run import Run
 from durable_core.step import is_async
-from durable_core.stores.protocol import Store
+from durable_core.stores.protocol import Lease, Store
 
 T = TypeVar("T")
 
@@ -46,7 +45,7 @@ def resume(store: Store, run_id: str, agent: Callable[..., object], /, *args: ob
     return resumption.finish_async() if is_async(agent) else resumption.finish()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Resumption:
     store: Store
     run_id: str
@@ -54,31 +53,37 @@ class _Resumption:
     args: tuple[object, ...]
     kwargs: Mapping[str, object]
 
+    lease: Lease = field(init=False)
+    life: Life = field(init=False)
+
     def finish(self) -> object:
-        with self._life() as life:
-            result = self.agent(Run(life), *self.args, **self.kwargs)
+        with self:
+            result = self.agent(Run(self.life), *self.args, **self.kwargs)
             if isinstance(result, Coroutine | Generator | AsyncGenerator):
                 raise TypeError(_not_begun(self.agent, result))
             return result
 
     async def finish_async(self) -> object:
-        with self._life() as life:
-            return await self.agent(Run(life), *self.args, **self.kwargs)  # type: ignore[misc]  # a coroutine function
+        with self:
+            return await self.agent(Run(self.life), *self.args, **self.kwargs)  # type: ignore[misc]  # a coroutine function
 
-    @contextmanager
-    def _life(self) -> Iterator[Life]:
-        lease = self.store.acquire(self.run_id)
+    def __enter__(self) -> None:
+        self.lease = self.store.acquire(self.run_id)
         try:
-            life = Life(Checkpoint.load(self.store, self.run_id, lease))
-            life.begin(_name(self.agent), fingerprint_call(self.args, self.kwargs))
-            try:
-                yield life
-            except Exception:
-                life.check()  # what poisoned the life matters more than what the agent made of it
-                raise
-            life.finish()
+            self.life = Life(Checkpoint.load(self.store, self.run_id, self.lease))
+            self.life.begin(_name(self.agent), fingerprint_call(self.args, self.kwargs))
+        except BaseException:
+            self.store.release(self.lease)
+            raise
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            if error is None:
+                self.life.finish()
+            elif isinstance(error, Exception):
+                self.life.check()  # what poisoned the life matters more than what the agent made of it
         finally:
-            self.store.release(lease)
+            self.store.release(self.lease)
 
 
 def deliver(store: Store, run_id: str, step_id: str, value: object) -> None:

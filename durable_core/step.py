@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -90,64 +90,31 @@ class _Asked:
     def result(self) -> object:
         if self.entry is not None:
             return self._replay(self.entry)
-        with self._executing():
-            value = self._look_up()
+        with _Executing(self):
+            value = self.look_up()
             if value is None:
-                with self._recording_failures():
+                with _RecordingFailures(self):
                     value = self.step.call()
             return self._record(value)
 
     async def result_async(self) -> object:
         if self.entry is not None:
             return self._replay(self.entry)
-        with self._executing():
-            value = self._look_up()
+        with _Executing(self):
+            value = self.look_up()
             value = await value if isinstance(value, Awaitable) else value
             if value is None:
-                with self._recording_failures():
+                with _RecordingFailures(self):
                     value = await self.step.call()  # type: ignore[misc]  # a coroutine function
             return self._record(value)
 
-    @contextmanager
-    def _executing(self) -> Iterator[None]:
-        self.life.check()  # a step that was asked for with others, which have poisoned the life meanwhile
-        token = _current.set((self.life.checkpoint.run_id, self.step.step_id))
-        try:
-            yield
-        except BaseException:
-            self.life.retract(self.step.step_id)
-            raise
-        finally:
-            with suppress(ValueError):  # a coroutine that was dropped is closed in whatever context does it
-                _current.reset(token)
-
-    @contextmanager
-    def _recording_failures(self) -> Iterator[None]:
-        """Record a failure that is named as a result; of any other, nothing remains."""
-        try:
-            yield
-        except self.step.record_errors as error:
-            if isinstance(error, DurableError):
-                raise
-            try:
-                payload = encode_failure(error)
-            except ValueError as reason:
-                raise self.life.poison(
-                    NotRecordable(
-                        f"{self.step.subject} raised {type(error).__qualname__}, which holds more than plain data "
-                        f"({reason}); keep the fields of errors that are recorded to text, numbers and lists"
-                    )
-                ) from error
-            self.life.add(self._entry("failure", payload))
-            raise self._recorded_failure(payload) from error
-
-    def _look_up(self) -> object:
+    def look_up(self) -> object:
         """What is known of an effect that an earlier life may have begun; records the intent of a new one."""
         step, checkpoint = self.step, self.life.checkpoint
         if step.if_unknown is None:
             return None
         if step.step_id not in checkpoint.intents:
-            self.life.add(self._entry("intent", b""))
+            self.life.add(self.entry_of("intent", b""))
             return None
         if step.if_unknown == "hold":
             raise self.life.poison(
@@ -169,7 +136,7 @@ class _Asked:
             payload, decoded = step.codec.encode(step.subject, value)
         except NotRecordable as error:
             raise self.life.poison(error) from None
-        self.life.add(self._entry("record", payload))
+        self.life.add(self.entry_of("record", payload))
         return decoded
 
     def _replay(self, entry: Entry) -> object:
@@ -180,9 +147,9 @@ class _Asked:
         except Exception as error:
             self.life.poison(error)
             raise
-        raise self._recorded_failure(payload)
+        raise self.recorded_failure(payload)
 
-    def _recorded_failure(self, payload: bytes) -> Exception:
+    def recorded_failure(self, payload: bytes) -> Exception:
         """Live and replay raise the same: the error as its record tells it."""
         failure = decode_failure(payload, self.step.record_errors)
         if failure is not None:
@@ -194,7 +161,7 @@ class _Asked:
             )
         )
 
-    def _entry(self, kind: Literal["intent", "record", "failure"], payload: bytes) -> Entry:
+    def entry_of(self, kind: Literal["intent", "record", "failure"], payload: bytes) -> Entry:
         return Entry(
             kind=kind,
             step_id=self.step.step_id,
@@ -203,6 +170,56 @@ class _Asked:
             effect=self.step.effect,
             payload=payload,
         )
+
+
+# Classes and not generators: contextlib cannot pass on an exception that is frozen.
+
+
+class _Executing:
+    """While a step is executed: `current_step` tells which, and a failure takes it back."""
+
+    __slots__ = ("_asked", "_token")
+
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+
+    def __enter__(self) -> None:
+        life = self._asked.life
+        life.check()  # a step that was asked for with others, which have poisoned the life meanwhile
+        self._token = _current.set((life.checkpoint.run_id, self._asked.step.step_id))
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        with suppress(ValueError):  # a coroutine that was dropped is closed in whatever context does it
+            _current.reset(self._token)
+        if error is not None:
+            self._asked.life.retract(self._asked.step.step_id)
+
+
+class _RecordingFailures:
+    """While the function is called: a failure that is named is recorded, and raised as its record tells it."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        step, life = self._asked.step, self._asked.life
+        if not isinstance(error, step.record_errors) or isinstance(error, DurableError):
+            return
+        try:
+            payload = encode_failure(error)
+        except ValueError as reason:
+            raise life.poison(
+                NotRecordable(
+                    f"{step.subject} raised {type(error).__qualname__}, which holds more than plain data ({reason}); "
+                    f"keep the fields of errors that are recorded to text, numbers and lists"
+                )
+            ) from error
+        life.add(self._asked.entry_of("failure", payload))
+        raise self._asked.recorded_failure(payload) from error
 
 
 def is_async(function: Callable[..., object]) -> bool:

@@ -15,7 +15,16 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, RootModel, computed_field, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    RootModel,
+    computed_field,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
@@ -161,6 +170,24 @@ class Incomparable(str):
         return core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
 
 
+class Doubling(RootModel[list[int]]):
+    """Has more in it whenever it is read."""
+
+    @model_validator(mode="after")
+    def double(self) -> "Doubling":
+        self.root = self.root * 2
+        return self
+
+
+class Halving(RootModel[list[int]]):
+    """Has less in it whenever it is read."""
+
+    @model_validator(mode="after")
+    def halve(self) -> "Halving":
+        self.root = self.root[: len(self.root) // 2]
+        return self
+
+
 class Strict(BaseModel):
     name: str
 
@@ -285,6 +312,8 @@ REFUSED: list[tuple[Hashable, object, str]] = [
     ),
     (Lossy, Lossy(name="n", hidden=3), r"at \.hidden: 3 would come back as 0"),
     (Incomparable, Incomparable("x"), "KeyError: 'no comparison'"),
+    (Doubling, Doubling.model_construct([1]), r"at \.root\[1\]: would appear"),
+    (Halving, Halving.model_construct([1, 2]), r"at \.root\[1\]: a int would not come back as it is"),
     (Strict, Strict.model_construct(name="b"), "KeyError: 'b'"),
     (Decimal, Decimal("NaN"), "finite"),
     (Decimal, Decimal("sNaN"), "finite"),

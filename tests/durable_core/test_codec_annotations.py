@@ -101,7 +101,21 @@ class Till:
         Till.pay_anywhere,
         functools.partial(Receipt, 42, ("paid",)),
     ],
-    ids=repr,
+    ids=[
+        "plain",
+        "text",
+        "unreadable parameter",
+        "decorated",
+        "cached",
+        "partial",
+        "partial of partial",
+        "partial of method",
+        "object",
+        "method",
+        "class method",
+        "static method",
+        "partial of class",
+    ],
 )
 def test_the_annotation_is_found(store: MemoryStore, function: Callable[[], Receipt]) -> None:
     def agent(run: Run) -> Receipt:
@@ -141,7 +155,9 @@ def test_returns_goes_before_the_annotation(store: MemoryStore) -> None:
     assert resume(store, "run", agent) == resume(store, "run", agent) == RECEIPT
 
 
-@pytest.mark.parametrize("function", [lambda: {"a": [1]}, dict, functools.partial(dict, a=[1])], ids=repr)
+@pytest.mark.parametrize(
+    "function", [lambda: {"a": [1]}, dict, functools.partial(dict, a=[1])], ids=["lambda", "class", "partial"]
+)
 def test_plain_data_needs_no_annotation(store: MemoryStore, function: Callable[[], object]) -> None:
     def agent(run: Run) -> object:
         return run.step("s", function)

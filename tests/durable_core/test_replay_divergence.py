@@ -41,21 +41,20 @@ def test_another_step_at_a_position_is_refused(store: MemoryStore) -> None:
     died_after(store, "plan", "send")
     with pytest.raises(
         ReplayDivergence,
-        match=r"^at position 1 of run 'run' the record is of step 'send', but the replay asked for step? ?'bill'|"
-        r"^at position 1 of run 'run' the record is of step 'send', but the replay asked for 'bill'\. Likely causes: a b",
+        match=r"^at position 1 of run 'run' the record is of step 'send', but the replay asked for 'bill'\. Likely",
     ):
         resume(store, "run", steps("plan", "bill", "send"))
 
 
 def test_steps_in_another_order_are_refused(store: MemoryStore) -> None:
     died_after(store, "a", "b")
-    with pytest.raises(ReplayDivergence, match="position 0 .* step 'a', but the replay asked for 'b'"):
+    with pytest.raises(ReplayDivergence, match=r"position 0 .* step 'a', but the replay asked for 'b'"):
         resume(store, "run", steps("b", "a"))
 
 
 def test_a_step_that_was_left_out_is_missed_at_once(store: MemoryStore) -> None:
     died_after(store, "a", "b", "c")
-    with pytest.raises(ReplayDivergence, match="position 1 .* step 'b', but the replay asked for 'c'"):
+    with pytest.raises(ReplayDivergence, match=r"position 1 .* step 'b', but the replay asked for 'c'"):
         resume(store, "run", steps("a", "c"))
 
 
@@ -93,7 +92,7 @@ def test_a_finished_run_does_not_wait_for_anything_new(store: MemoryStore) -> No
 
 def test_a_wait_where_a_step_is_recorded_is_refused(store: MemoryStore) -> None:
     died_after(store, "a")
-    with pytest.raises(ReplayDivergence, match="position 0 .* step 'a', but the replay asked for 'approval'"):
+    with pytest.raises(ReplayDivergence, match=r"position 0 .* step 'a', but the replay asked for 'approval'"):
         resume(store, "run", lambda run: run.wait("approval"))
 
 
@@ -113,7 +112,7 @@ def test_other_arguments_are_refused_and_named(store: MemoryStore) -> None:
     resume(store, "run", first)
     with pytest.raises(
         ReplayDivergence,
-        match=r"^step 'send' is recorded for other arguments than it was asked with \(argument 1, cc differs\)\. Likely",
+        match=r"^step 'send' is recorded for other arguments than it was asked with \(argument 1, cc differs\)\. L",
     ):
         resume(store, "run", second)
 
@@ -153,7 +152,7 @@ def test_a_divergence_that_is_swallowed_comes_again_and_nothing_more_is_executed
     with pytest.raises(ReplayDivergence) as raised:
         resume(store, "run", agent)
     assert done == []
-    assert len(errors) == 5
+    assert len(errors) == 4  # all but the first, which is as recorded
     assert {*errors} == {raised.value}
     assert store.entries("run") == before
 
@@ -233,7 +232,7 @@ def test_a_failure_that_was_caught_unnamed_is_a_divergence_when_it_does_not_come
         resume(store, "run", agent)
     fails = False
     with pytest.raises(
-        ReplayDivergence, match="without asking for step 'apologise', recorded at position 1.*not named in"
+        ReplayDivergence, match=r"without asking for step 'apologise', recorded at position 1.*not named in"
     ):
         resume(store, "run", agent)
 
@@ -264,25 +263,20 @@ async def work(name: str) -> str:
         ledger.write(name + "\\n")
     return name
 
-async def agent(run, last):
+async def agent(run):
     names = {"alpha", "beta", "gamma"}
     tasks = {asyncio.ensure_future(run.step(name, work, name)) for name in names}
     for task in asyncio.as_completed(tasks):
         print(await task, flush=True)
-        if last == "die":
+        if sys.argv[3] == "die":
             sys.exit(3)
     return "done"
 
 async def main():
     try:
-        await resume(open_store("file://" + sys.argv[1]), "run", lambda_free(sys.argv[3]))
+        await resume(open_store("file://" + sys.argv[1]), "run", agent)
     except ReplayDivergence as error:
         print(error)
-
-def lambda_free(last):
-    async def started(run):
-        return await agent(run, last)
-    return started
 
 asyncio.run(main())
 """
