@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import tempfile
 import uuid
 from collections import Counter, deque
@@ -12,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from chaos.accounts import Surplus, agree, tokens
@@ -27,7 +26,7 @@ from chaos.tries import SHORT_STORES, Setting, Tries, Try
 from chaos.verdict import Verdict
 
 Progress = Callable[[int, int, int], None]
-"""Told of every finished try: tries done, tries planned so far, findings so far."""
+"""Told of every finished try, or life in an image: how many are done, are known to be done so far, and were found."""
 
 
 @contextmanager
@@ -37,20 +36,9 @@ def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
     Raises:
         HarnessError: an option, a name or the set-up is wrong.
     """
-    options.check()
-    agent.arguments(None, run_id="", state=Path())  # wrong input is told before anything is started
-    launcher = launcher_for(agent, options.launcher)
-    try:
-        with tempfile.TemporaryDirectory(prefix="crashwindow-", dir=options.folder or _fast_folder()) as folder:
-            setting = Setting(
-                store=options.store,
-                seed=options.seed,
-                policies=options.policies,
-                deliver=options.deliver,
-                seconds=options.seconds,
-                folder=Path(folder),
-                prefix="run" if options.store in SHORT_STORES else f"crashwindow-{uuid.uuid4().hex[:12]}",
-            )
+    with setting_of(agent, options) as setting:
+        launcher = launcher_for(agent, options.launcher)
+        try:
             tries = Tries(agent, launcher, setting)
             found = Exploring(agent, options, tries, tries.carry_out(()))
             found.check_baseline()
@@ -58,8 +46,29 @@ def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
             if options.store not in SHORT_STORES:
                 found.notes += (f"the runs of this exploration stay in the store, as {setting.prefix}-0, -1, ...",)
             yield found
-    finally:
-        launcher.close()
+        finally:
+            launcher.close()
+
+
+@contextmanager
+def setting_of(agent: Agent, options: Options) -> Iterator[Setting]:
+    """Check options and input, and make the folder that all tries keep their files in.
+
+    Raises:
+        HarnessError: an option or the input is wrong; told before anything is started.
+    """
+    options.check()
+    agent.arguments(None, run_id="", state=Path())
+    with tempfile.TemporaryDirectory(prefix="crashwindow-", dir=options.folder or _fast_folder()) as folder:
+        yield Setting(
+            store=options.store,
+            seed=options.seed,
+            policies=options.policies,
+            deliver=options.deliver,
+            seconds=options.seconds,
+            folder=Path(folder),
+            prefix="run" if options.store in SHORT_STORES else f"crashwindow-{uuid.uuid4().hex[:12]}",
+        )
 
 
 @dataclass(slots=True)
@@ -83,7 +92,9 @@ class Exploring:
 
     def __post_init__(self) -> None:
         self.plan = Plan(self.options.reach, self.options.seed)
-        self.judge = Judge(self.agent, self.baseline, frozenset(self.options.accept), self._command)
+        self.judge = Judge(
+            self.agent, self.baseline, frozenset(self.options.accept), partial(self.options.command, self.agent)
+        )
 
     def check_baseline(self) -> None:
         """A run without a kill has to end, to do something, and to be sound itself."""
@@ -104,7 +115,7 @@ class Exploring:
             return
         planned = deque[Schedule | tuple[int, ...]](self.plan.start(self.baseline))
         planned += self.plan.drawn()
-        jobs = self.options.jobs or os.cpu_count() or 1
+        jobs = self.options.cores
         running: deque[Future[Try]] = deque()
         with ThreadPoolExecutor(jobs) as pool:
             while planned or running:
@@ -134,7 +145,7 @@ class Exploring:
             kills=self.kills,
             lives=self.lives,
             seconds=seconds,
-            accepted=_accepted(self.accepted),
+            accepted=accepted_text(self.accepted),
             not_covered=(
                 *(
                     f"what follows once a person has settled {step!r}, held in {n} tries"
@@ -162,24 +173,20 @@ class Exploring:
 
     def _note(self, run: Try) -> None:
         if run.replay is not None and run.replay.unplanned is not None:
-            self.reasons.append(f"under {format_schedule(run.schedule)!r}, {_unplanned(run.replay, run)}, in a replay")
+            self.reasons.append(
+                f"under {format_schedule(run.schedule)!r}, {unplanned_text(run.replay, run.log)}, in a replay"
+            )
         self.kills += run.kills
         self.lives += len(run.lives) + (run.replay is not None)
         judgement = self.judge.judge(run)
         self.findings += judgement.findings
         self.accepted += judgement.accepted
 
-    def _command(self, schedule: str) -> str:
-        arguments = "".join(f" --arg {shlex.quote(_as_argument(value))}" for value in self.agent.input)
-        return (
-            f"crashwindow reproduce {self.agent.name} {shlex.quote(schedule)}{arguments}{self.options.as_arguments()}"
-        )
-
 
 def _unfinished(run: Try) -> str:
     last = run.lives[-1]
     if last.unplanned is not None:
-        return _unplanned(last, run)
+        return unplanned_text(last, run.log)
     if last.report is not None and last.report.outcome == "suspended":
         step = last.report.waits_for
         return f"the run waits for {step!r}; give the answer with --deliver {step}=JSON"
@@ -188,20 +195,18 @@ def _unfinished(run: Try) -> str:
     return f"the agent raised {error}{where}"
 
 
-def _unplanned(life: LifeEnd, run: Try) -> str:
-    said = run.log.strip().rsplit("\n", 1)[-1]
+def unplanned_text(life: LifeEnd, log: str) -> str:
+    """How a life died that nobody had planned to end, and the last it said."""
+    said = log.strip().rsplit("\n", 1)[-1]
     return f"life {life.spec.number} {life.unplanned}" + (f"; it last said: {said}" if said else "")
 
 
-def _accepted(surplus: list[Surplus]) -> tuple[str, ...]:
+def accepted_text(surplus: list[Surplus]) -> tuple[str, ...]:
+    """What was accepted by name, in numbers."""
     if not surplus:
         return ()
     most = max(tokens([one.row]) for one in surplus)
     return (f"{IN_FLIGHT}: {len(surplus)} answers lost on their way, one call per crash, {most} tokens at most each",)
-
-
-def _as_argument(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=repr)
 
 
 def _fast_folder() -> str | None:

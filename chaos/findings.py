@@ -37,6 +37,7 @@ class Finding:
         damage: tokens or effects too many; the worst of equals is shown.
         rank: how far each life came before its kill; of equals the last window is shown, which is the hardest to see.
         also: how many other schedules showed the same.
+        source: what of the surroundings it depends on, where that is known: `clock`, `random`, ...
     """
 
     check: str
@@ -51,6 +52,7 @@ class Finding:
     damage: int = 0
     rank: tuple[int, ...] = ()
     also: int = field(default=0, compare=False)
+    source: str = ""
 
     @property
     def window(self) -> str:
@@ -75,6 +77,7 @@ class Finding:
             "reproduce": self.reproduce,
             "story": list(self.story),
             "also": self.also,
+            "source": self.source,
         }
 
 

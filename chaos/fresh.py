@@ -11,7 +11,8 @@ import sys
 from chaos.agent import Agent, find_agent
 from chaos.coverage import save_coverage, start_coverage
 from chaos.life import SPEC
-from chaos.living import live
+from chaos.lives import live
+from chaos.perturb import start_clock
 from chaos.warm import WarmParent, end_with_parent, other_threads, send_line, send_report
 
 
@@ -41,6 +42,8 @@ def _import_agent(control: socket.socket) -> Agent:
     sys.path[:] = setup["path"]
     os.chdir(setup["cwd"])
     start_coverage(setup["coverage"])
+    if setup["perturbed"]:
+        start_clock()
     try:
         agent = find_agent(setup["agent"], setup["input"])
     except Exception as error:  # noqa: BLE001 - told to the other side, which raises it

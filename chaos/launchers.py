@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from chaos.agent import Agent, name_of
+from chaos.camera import live_in_image
 from chaos.coverage import coverage_setup
 from chaos.errors import AgentError, LaunchError
 from chaos.life import REPORT, SPEC, LifeEnd, LifeSpec
+from chaos.perturb import start_clock, stop_clock
 from chaos.warm import MESSAGE_BYTES, WarmParent, end_group, other_threads
 from durable_core import NotRecordable
 from durable_core.codec import PLAIN
@@ -27,7 +29,10 @@ from durable_core.codec import PLAIN
 HASH_SEEDS = (1, 2)
 """`PYTHONHASHSEED` of the warm parents: odd and even lives differ in it, as restarts do."""
 
-LAUNCHERS = ("fork", "spawn")
+IN_PROCESS = "in-process"
+"""Lives of crash images need no kill, so they can be lived here, one after another: for Hypothesis."""
+
+LAUNCHERS = ("fork", "spawn", IN_PROCESS)
 
 
 class Launcher(Protocol):
@@ -44,22 +49,27 @@ class Launcher(Protocol):
         """End what is still running."""
 
 
-def launcher_for(agent: Agent, kind: str | None = None) -> Launcher:
+def launcher_for(agent: Agent, kind: str | None = None, *, perturbed: bool = False) -> Launcher:
     """The launcher of that kind; by default `fork` where the system has it.
 
     A module's function is imported by a fresh interpreter. A closure or lambda, or an agent with input that is not
-    plain data, exists in this process only, so this process is forked.
+    plain data, exists in this process only, so this process is forked. Where lives are `perturbed`, their clock is
+    held from before the agent is imported.
 
     Raises:
         LaunchError: this system, or this agent, cannot do it; says what works.
     """
+    if kind == IN_PROCESS:
+        if not perturbed:
+            raise LaunchError("a kill needs a process of its own; in-process works for verify alone")
+        return InProcess(agent)
     if sys.platform == "win32":
         raise LaunchError(
             "real kills need SIGKILL, which Windows does not have; durable_core on SQLite and the fakes work here, and "
             "kills work on Linux, on macOS and in WSL"
         )
     kind = kind or ("fork" if sys.platform == "linux" else "spawn")
-    setup = _setup(agent)
+    setup = _setup(agent, perturbed=perturbed)
     if kind == "spawn":
         if setup is None:
             raise LaunchError(
@@ -70,11 +80,14 @@ def launcher_for(agent: Agent, kind: str | None = None) -> Launcher:
     if sys.platform != "linux":
         raise LaunchError("the fork launcher needs Linux; use --launcher spawn here")
     if setup is None:
-        return Fork([_fork_here(agent)])
+        return Fork([_fork_here(agent, perturbed=perturbed)])
     try:
         return Fork(_start_parents(setup))
     except AgentError as error:
-        return Fork([_fork_here(agent)], f"lives were forked from this process: a fresh interpreter says that {error}")
+        return Fork(
+            [_fork_here(agent, perturbed=perturbed)],
+            f"lives were forked from this process: a fresh interpreter says that {error}",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +116,7 @@ class Fork:
 
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
-        parent = self.parents[(spec.number - 1) % len(self.parents)]
+        parent = self.parents[spec.turn % len(self.parents)]
         ours, theirs = socket.socketpair()
         with ours:
             with theirs, parent.lock:
@@ -129,7 +142,7 @@ class Spawn:
 
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
-        seed = HASH_SEEDS[(spec.number - 1) % len(HASH_SEEDS)]
+        seed = HASH_SEEDS[spec.turn % len(HASH_SEEDS)]
         process, control = _interpreter("live_once", socket.SOCK_STREAM, self.setup, seed)
         with control, control.makefile("rb") as reports:
             _greeting(reports.readline())
@@ -148,7 +161,25 @@ class Spawn:
         """Nothing stays between lives."""
 
 
-def _setup(agent: Agent) -> dict[str, object] | None:
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Each life is a call in this process. Module-level state of the agent is what the life before has left."""
+
+    agent: Agent
+    notes: tuple[str, ...] = ()
+
+    def run(self, spec: LifeSpec) -> LifeEnd:
+        """Live one life to its end."""
+        if spec.image is None:
+            raise LaunchError("a kill needs a process of its own")
+        return LifeEnd(spec=spec, report=live_in_image(self.agent, spec, spec.image), exit=0)
+
+    def close(self) -> None:
+        """Give this process its clock back."""
+        stop_clock()
+
+
+def _setup(agent: Agent, *, perturbed: bool) -> dict[str, object] | None:
     """What a fresh interpreter has to know to import the agent; None when it cannot."""
     name = name_of(agent.function)
     try:
@@ -163,6 +194,7 @@ def _setup(agent: Agent) -> dict[str, object] | None:
         "path": sys.path,
         "cwd": str(Path.cwd()),
         "coverage": coverage_setup(),
+        "perturbed": perturbed,
     }
 
 
@@ -214,7 +246,7 @@ def _greeting(message: bytes) -> Sequence[str]:
     return list(answer["threads"])
 
 
-def _fork_here(agent: Agent) -> _Parent:
+def _fork_here(agent: Agent, *, perturbed: bool) -> _Parent:
     """A warm parent that is a fork of this process, for agents that no other process can import."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     threads = other_threads()
@@ -223,14 +255,16 @@ def _fork_here(agent: Agent) -> _Parent:
         pid = os.fork()
     if pid == 0:
         ours.close()
-        _be_parent(agent, theirs)
+        _be_parent(agent, theirs, perturbed=perturbed)
     theirs.close()
     return _Parent(ours, threads, lambda: os.waitpid(pid, 0))
 
 
-def _be_parent(agent: Agent, control: socket.socket) -> NoReturn:
+def _be_parent(agent: Agent, control: socket.socket, *, perturbed: bool) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the tests, and that ends this
     try:
+        if perturbed:
+            start_clock()
         WarmParent(agent, control).serve()
     finally:
         os._exit(0)

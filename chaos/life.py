@@ -11,6 +11,66 @@ from pydantic import TypeAdapter
 from chaos.points import Point
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one life had written when it ended: the first `size` bytes of a file of changes."""
+
+    path: str
+    size: int
+
+
+History = tuple[Segment, ...]
+"""A crash image: the segments of the lives before, in order. The empty one is the state before the first life."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageSpec:
+    """How a life begins in a crash image.
+
+    Attributes:
+        history: the image.
+        segment: path of the file that the life writes its own changes to.
+        exact: contents count when images are compared.
+        accept_in_flight: the last answer of each step may be lost when a life ends.
+        perturb: what differs from the first life, by name (see `chaos.perturb`).
+        interleaving: seed by which threads and tasks are ordered; 0 leaves them alone.
+    """
+
+    history: History
+    segment: str
+    exact: bool = False
+    accept_in_flight: bool = False
+    perturb: tuple[str, ...] = ()
+    interleaving: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Images:
+    """The crash images that a life in an image has left behind it.
+
+    Attributes:
+        digests: of the image after each durable change that made another one, in order.
+        offsets: where each of them ends in the segment, in bytes.
+        dirty_from: index of the first one that lies beyond a finding; None if none does.
+        unaccounted: calls that billed or acted, and that nothing accounts for at the end.
+        lost: answers that were lost in flight, where that is accepted.
+        unbacked: recorded effects of which no provider knows.
+        concurrent: steps were started beside the main strand.
+        unseen: what the agent did outside of store and providers, as `what at file:line`.
+        reads: unrecorded sources the agent read outside of steps, as `source at file:line`.
+    """
+
+    digests: tuple[int, ...] = ()
+    offsets: tuple[int, ...] = ()
+    dirty_from: int | None = None
+    unaccounted: int = 0
+    lost: int = 0
+    unbacked: tuple[str, ...] = ()
+    concurrent: bool = False
+    unseen: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifeSpec:
     """One life, as data, so that it can be handed to any process.
@@ -26,6 +86,8 @@ class LifeSpec:
         policies: key policies of providers, by name.
         steady: the fakes answer equal requests equally.
         seconds: after which a life is ended, as hung.
+        turn: whose turn it is among the launcher's parents, which differ in their hash seed.
+        image: the crash image that it begins in, instead of a store and a ledger.
     """
 
     number: int
@@ -37,6 +99,8 @@ class LifeSpec:
     policies: Mapping[str, str] = field(default_factory=dict)
     steady: bool = False
     seconds: float = 60.0
+    turn: int = 0
+    image: ImageSpec | None = None
 
 
 Outcome = Literal["killed", "finished", "raised", "suspended", "held"]
@@ -55,6 +119,7 @@ class Report:
         where: the last lines of that traceback.
         waits_for: the step that somebody has to `deliver`: one it is suspended on, or an effect that it holds.
         unasked: recorded steps that it did not ask for.
+        images: what a life in a crash image has left; its trace is in its segment.
     """
 
     outcome: Outcome
@@ -65,6 +130,7 @@ class Report:
     where: str = ""
     waits_for: str = ""
     unasked: tuple[str, ...] = ()
+    images: Images | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

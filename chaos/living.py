@@ -1,10 +1,9 @@
-"""One life, inside its own process: build the world and the store it finds, run the agent, report."""
+"""Running the agent in a life, and saying how that life ended."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import random
 import sys
 import traceback
 from collections.abc import Callable, Coroutine
@@ -13,8 +12,8 @@ from pathlib import Path
 from chaos.agent import Agent
 from chaos.life import LifeSpec, Report
 from chaos.points import Point
-from chaos.watch import Watch, WatchedStore
-from durable_core import OutcomeUnknown, Run, Suspended, open_store, resume
+from chaos.watch import Watch
+from durable_core import OutcomeUnknown, Run, Store, Suspended, resume
 from durable_core.fingerprint import fingerprint
 from fakes import World
 
@@ -23,32 +22,24 @@ _SHOWN = 200
 """Characters of a result that are shown to people."""
 
 
-def live(agent: Agent, spec: LifeSpec, send: Callable[[Report], None]) -> None:
-    """Live one life to its end and send its report. Does not return when the life is killed."""
-    random.seed(f"{spec.seed}:{spec.number}")
-    redirect_output(Path(spec.folder) / "output.log")
-    watch = Watch(spec, lambda trace: send(Report(outcome="killed", trace=trace)))
+def ended(agent: Agent, spec: LifeSpec, store: Store | None, world: World, watch: Watch) -> Report:
+    """Run the agent, and say how its life ended."""
     runs: list[Run] = []
-    with World(
-        Path(spec.folder) / "ledger.db", seed=spec.seed, policies=spec.policies, steady=spec.steady, witness=watch
-    ) as world:
-        try:
-            result = _run(agent, spec, watch, world, runs)
-        except Suspended as waiting:
-            report = Report(outcome="suspended", trace=tuple(watch.trace), waits_for=waiting.step_id)
-        except OutcomeUnknown as unknown:
-            report = Report(outcome="held", trace=tuple(watch.trace), waits_for=unknown.step_id)
-        except BaseException as error:  # noqa: BLE001 - whatever an agent raises, SystemExit too, ends its life
-            report = _raised(error, tuple(watch.trace))
-        else:
-            report = Report(
-                outcome="finished",
-                trace=tuple(watch.trace),
-                result=fingerprint(result),
-                shown=_shorten(repr(result)),
-                unasked=tuple(sorted(runs[0].unasked)) if runs else (),
-            )
-    send(report)
+    try:
+        result = _run(agent, spec, store, world, runs)
+    except Suspended as waiting:
+        return Report(outcome="suspended", trace=tuple(watch.trace), waits_for=waiting.step_id)
+    except OutcomeUnknown as unknown:
+        return Report(outcome="held", trace=tuple(watch.trace), waits_for=unknown.step_id)
+    except BaseException as error:  # noqa: BLE001 - whatever an agent raises, SystemExit too, ends its life
+        return _raised(error, tuple(watch.trace))
+    return Report(
+        outcome="finished",
+        trace=tuple(watch.trace),
+        result=fingerprint(result),
+        shown=_shorten(repr(result)),
+        unasked=tuple(sorted(runs[0].unasked)) if runs else (),
+    )
 
 
 def redirect_output(log: Path) -> None:
@@ -61,21 +52,17 @@ def redirect_output(log: Path) -> None:
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
-def _run(agent: Agent, spec: LifeSpec, watch: Watch, world: World, runs: list[Run]) -> object:
-    """What the agent returns. Its `Run`, if it takes one, is added to `runs` for the report."""
+def _run(agent: Agent, spec: LifeSpec, store: Store | None, world: World, runs: list[Run]) -> object:
+    """What the agent returns. Its `Run`, if it takes one, is added to `runs`."""
     state = Path(spec.folder) / "state"
-    state.mkdir(exist_ok=True)
     arguments = agent.arguments(world, spec.run_id, state)
-    if not agent.takes_run:
+    if store is None:
+        state.mkdir(exist_ok=True)
         result = agent.function(**arguments)
-        return asyncio.run(result) if isinstance(result, Coroutine) else result
-    store = WatchedStore(open_store(spec.store), watch)
-    noted = _noted_async(agent, runs) if agent.is_async else _noted(agent, runs)
-    try:
+    else:
+        noted = _noted_async(agent, runs) if agent.is_async else _noted(agent, runs)
         result = resume(store, spec.run_id, noted, **arguments)
-        return asyncio.run(result) if isinstance(result, Coroutine) else result
-    finally:
-        store.close()
+    return asyncio.run(result) if isinstance(result, Coroutine) else result
 
 
 def _noted(agent: Agent, runs: list[Run]) -> Callable[..., object]:

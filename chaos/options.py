@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from chaos.agent import Agent
 from chaos.checks import IN_FLIGHT
 from chaos.errors import OptionError
-from chaos.launchers import LAUNCHERS
+from chaos.launchers import IN_PROCESS, LAUNCHERS
+from chaos.perturb import SOURCES
 from chaos.plan import Reach
 from chaos.points import nearest
 from chaos.tries import check_store
@@ -32,6 +35,10 @@ class Options:
         jobs: tries at a time; None for one per core.
         seconds: after which a life counts as hung.
         seed: of the fakes and of random schedules.
+        exact: contents count when crash images are compared.
+        perturb: what differs between lives, of `chaos.perturb.SOURCES`; for verifying.
+        max_images: lives to begin at most. `max_crashes`: crashes in a row. `budget`: seconds. For verifying.
+        interleavings: seeds by which threads and tasks are ordered, beside the order they have by themselves.
         folder: where the tries keep their files; None for memory where the system offers it (`/dev/shm`).
     """
 
@@ -45,6 +52,12 @@ class Options:
     seconds: float = 60.0
     seed: int = 0
     folder: Path | None = None
+    exact: bool = False
+    perturb: tuple[str, ...] = SOURCES
+    max_images: int | None = None
+    max_crashes: int | None = None
+    budget: float | None = None
+    interleavings: int = 0
 
     def check(self) -> None:
         """Refuse what cannot work, before any life is started.
@@ -60,19 +73,35 @@ class Options:
             if provider not in PROVIDERS:
                 raise OptionError(f"there is no provider {provider!r}{nearest(provider, list(PROVIDERS))}")
             _check_policy(preset)
+        for source in self.perturb:
+            if source not in SOURCES:
+                raise OptionError(f"nothing called {source!r} can be perturbed{nearest(source, SOURCES)}")
         if self.launcher is not None and self.launcher not in LAUNCHERS:
             raise OptionError(f"there is no launcher {self.launcher!r}{nearest(self.launcher, LAUNCHERS)}")
         if self.jobs is not None and self.jobs < 1:
             raise OptionError(f"--jobs {self.jobs} would try nothing; it counts from 1")
 
-    def as_arguments(self) -> str:
-        """Those options that change what a schedule does, as they are written on a command line."""
+    @property
+    def cores(self) -> int:
+        """Tries at a time. One process has one set of surroundings to perturb, so it lives one life at a time."""
+        return 1 if self.launcher == IN_PROCESS else self.jobs or os.cpu_count() or 1
+
+    def command(self, agent: Agent, schedule: str) -> str:
+        """The command that carries out a schedule again, with those options that change what it does."""
+        arguments = "".join(f" --arg {shlex.quote(_as_argument(value))}" for value in agent.input)
+        return f"crashwindow reproduce {agent.name} {shlex.quote(schedule)}{arguments}{self._as_arguments()}"
+
+    def _as_arguments(self) -> str:
         parts = [] if self.store == "sqlite" else ["--store", self.store]
         parts += [part for name in self.accept for part in ("--accept", name)]
         parts += [part for item in self.policies.items() for part in ("--policy", "=".join(item))]
         parts += [part for step, value in self.deliver.items() for part in ("--deliver", f"{step}={json.dumps(value)}")]
         parts += ["--seed", str(self.seed)] if self.seed else []
         return "".join(f" {shlex.quote(part)}" for part in parts)
+
+
+def _as_argument(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=repr)
 
 
 def _check_policy(preset: str) -> None:

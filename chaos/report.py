@@ -38,11 +38,13 @@ def finding_lines(finding: Finding) -> list[str]:
 
 def summary(verdict: Verdict) -> str:
     """The verdict and its numbers in one line."""
-    rate = verdict.kills / verdict.seconds if verdict.seconds else 0.0
     found = f" · {len(verdict.findings)} finding{'s' if len(verdict.findings) > 1 else ''}" if verdict.findings else ""
+    number, noun = (verdict.kills, "kills") if verdict.images is None else (verdict.images, "images")
+    counted = verdict.kills if verdict.images is None else verdict.lives
+    rate = f"{counted / max(verdict.seconds, 0.001):.0f} {'kills' if verdict.images is None else 'lives'}/s"
     return (
-        f"{clean(verdict.agent)}: {verdict.word}{found} · {verdict.crash_points} crash points · {verdict.kills} kills, "
-        f"{verdict.lives} lives in {verdict.seconds:.1f} s ({rate:.0f} kills/s)"
+        f"{clean(verdict.agent)}: {verdict.word}{found} · {verdict.crash_points} crash points · {number} {noun}, "
+        f"{verdict.lives} lives in {verdict.seconds:.1f} s ({rate})"
     )
 
 

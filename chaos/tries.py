@@ -142,7 +142,7 @@ class Tries:
         lives: list[LifeEnd] = []
         missed: Point | None = None
         while not self._is_over(lives, planned):
-            life = self._live(replace(spec, number=len(lives) + 1, kill_at=planned[0] if planned else None))
+            life = self._live(_nth(spec, len(lives) + 1, planned[0] if planned else None))
             lives.append(life)
             if life.killed_at is not None:
                 planned.popleft()
@@ -154,7 +154,7 @@ class Tries:
             schedule=tuple(life.killed_at for life in lives if life.killed_at),
             missed=missed,
             lives=tuple(lives),
-            replay=self._live(replace(spec, number=len(lives) + 1)) if finished and self.agent.takes_run else None,
+            replay=self._live(_nth(spec, len(lives) + 1)) if finished and self.agent.takes_run else None,
             entries=self._entries(spec),
             rows=_rows(Path(spec.folder)),
             log=_tail(Path(spec.folder) / "output.log"),
@@ -194,6 +194,10 @@ class Tries:
             return tuple(store.entries(spec.run_id))
         finally:
             store.close()
+
+
+def _nth(spec: LifeSpec, number: int, kill_at: Point | int | None = None) -> LifeSpec:
+    return replace(spec, number=number, turn=number - 1, kill_at=kill_at)
 
 
 def check_store(store: str) -> None:

@@ -27,7 +27,9 @@ class Verdict:
     Attributes:
         agent: its name, as `module:attribute`.
         crash_points: how many places there are at which a life can end.
-        tries: schedules carried out. `kills`: SIGKILLs in them. `lives`: processes started. `seconds`: all together.
+        lives: processes started. `seconds`: all together.
+        tries: schedules carried out by real kills. `kills`: SIGKILLs in them.
+        images: crash images found, where they were explored; None for real kills.
         accepted: what was seen and accepted by name.
         not_covered: what this verdict says nothing about.
         reasons: why the exploring was inconclusive.
@@ -37,10 +39,11 @@ class Verdict:
 
     agent: str
     crash_points: int
-    tries: int
-    kills: int
     lives: int
     seconds: float
+    tries: int = 0
+    kills: int = 0
+    images: int | None = None
     accepted: tuple[str, ...] = ()
     not_covered: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -81,5 +84,6 @@ class Verdict:
             "not_covered": list(self.not_covered),
             "reasons": list(self.reasons),
             "notes": list(self.notes),
+            **({} if self.images is None else {"images": self.images}),
             "findings": [finding.as_json() for finding in self.findings],
         }

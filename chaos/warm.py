@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from chaos.agent import Agent
 from chaos.coverage import save_coverage
 from chaos.life import REPORT, SPEC, LifeSpec, Report
-from chaos.living import live
+from chaos.lives import live
 from durable_core import Run, resume
 from durable_core.stores.memory import MemoryStore
 from fakes import World

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from chaos.coverage import save_coverage
-from chaos.life import LifeSpec
 from chaos.points import FINISH, START, Point, Window, place_of_call, place_of_step
 from durable_core import Lease, Store, current_step
 from durable_core.entries import OUTCOMES, Entry
@@ -24,27 +23,28 @@ from fakes import Call, Caller
 
 @dataclass(slots=True)
 class Watch:
-    """Sees every point that a life passes, and ends the life at the planned one.
+    """Sees and names every point that a life passes.
 
-    `dying` is called with the trace just before the kill, since nothing can be said after it.
+    `passed` is told of each point, `changed` of each entry or blob that is durable; one at a time, under one lock.
     """
 
-    spec: LifeSpec
-    dying: Callable[[tuple[Point, ...]], None]
+    life: int
+    passed: Callable[[Point], None]
+    changed: Callable[[Entry | tuple[str, bytes]], None] = lambda _: None
     trace: list[Point] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
     _calls: Counter[str] = field(default_factory=Counter)
     _thread: threading.local = field(default_factory=threading.local)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def caller(self) -> Caller:
         """Who makes a provider call: for the ledger."""
         step = current_step()
-        return Caller(self.spec.number, step[1] if step else None)
+        return Caller(self.life, step[1] if step else None)
 
     def before(self, call: Call) -> None:
         """A provider is about to be called."""
         place = _place(call)
-        with self._lock:
+        with self.lock:
             self._calls[place] += 1
             self._thread.call = self._calls[place]
         self._pass(Point(place, Window.BEFORE, self._thread.call))
@@ -64,11 +64,9 @@ class Watch:
             self._pass(Point(_place_of_entry(entry), Window.RECORDED))
 
     def _pass(self, point: Point) -> None:
-        with self._lock:  # kept while dying, so that no other thread passes a point after the last one
+        with self.lock:  # who dies here keeps it, so that no other thread passes a point after the last one
             self.trace.append(point)
-            if self.spec.kill_at in (point, len(self.trace)):
-                self.dying(tuple(self.trace))
-                die()
+            self.passed(point)
 
 
 @dataclass(slots=True)
@@ -93,12 +91,17 @@ class WatchedStore:
     def append(self, run_id: str, entry: Entry, lease: Lease | None) -> None:
         """As the store itself, with a point before and after."""
         self.watch.storing(entry)
-        self.inner.append(run_id, entry, lease)
+        with self.watch.lock:
+            self.inner.append(run_id, entry, lease)
+            self.watch.changed(entry)
         self.watch.stored(entry)
 
     def put_blob(self, run_id: str, data: bytes) -> str:
         """As the store itself."""
-        return self.inner.put_blob(run_id, data)
+        with self.watch.lock:
+            digest = self.inner.put_blob(run_id, data)
+            self.watch.changed((digest, data))
+            return digest
 
     def get_blob(self, run_id: str, digest: str) -> bytes:
         """As the store itself."""

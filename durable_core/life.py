@@ -144,8 +144,6 @@ class Life:
             self.add(Entry(kind="finish"))
 
     def _place(self, step_id: str) -> int | None:
-        if step_id in self._positions:
-            return self._positions[step_id]
         if strand() != self._strand:
             return None
         return self._positions.setdefault(step_id, len(self._positions))

@@ -181,16 +181,17 @@ class Run:
             DurableError: as for `step`.
         """
         full_id = self._full_id(step_id)
-        if _has_key(fn, kwargs):
-            pass
-        elif _takes_key(fn):
-            kwargs[KEY_ARGUMENT] = idempotency_key(self.run_id, full_id)
-        elif if_unknown is None:
-            raise EffectWithoutKey(
-                f"effect {full_id!r}: {getattr(fn, '__qualname__', fn)} takes no {KEY_ARGUMENT}, so after a crash "
-                f"between the effect and its record it would happen twice. Let it take {KEY_ARGUMENT} and hand it to "
-                f"the provider; for a provider without keys pass if_unknown='hold' or a look-up function"
-            )
+        key = _own_key(fn, kwargs)
+        if key is None:
+            key = idempotency_key(self.run_id, full_id)
+            if _takes_key(fn):
+                kwargs[KEY_ARGUMENT] = key
+            elif if_unknown is None:
+                raise EffectWithoutKey(
+                    f"effect {full_id!r}: {getattr(fn, '__qualname__', fn)} takes no {KEY_ARGUMENT}, so after a crash "
+                    f"between the effect and its record it would happen twice. Let it take {KEY_ARGUMENT} and hand it "
+                    f"to the provider; for a provider without keys pass if_unknown='hold' or a look-up function"
+                )
         return carry_out(
             self._life,
             Step(
@@ -202,6 +203,7 @@ class Run:
                 record_errors=record_errors,
                 redact=redact,
                 effect=True,
+                key=key,
                 if_unknown=if_unknown,
             ),
         )
@@ -269,10 +271,10 @@ def _uuid() -> UUID:
     return uuid4()
 
 
-def _has_key(fn: Callable[..., object], kwargs: dict[str, object]) -> bool:
-    """Whether the caller hands over a key of their own; None is no key."""
+def _own_key(fn: Callable[..., object], kwargs: dict[str, object]) -> str | None:
+    """The key that the caller hands over, if any."""
     bound = fn.keywords if isinstance(fn, partial) else {}
-    return (bound | kwargs).get(KEY_ARGUMENT) is not None
+    return cast("str | None", (bound | kwargs).get(KEY_ARGUMENT))
 
 
 def _takes_key(fn: Callable[..., object]) -> bool:

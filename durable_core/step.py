@@ -22,7 +22,6 @@ from durable_core.errors import (
     RecordUnreadable,
 )
 from durable_core.fingerprint import fingerprint_call
-from durable_core.ids import idempotency_key
 from durable_core.life import Life
 
 LookUp = Callable[[str], object]
@@ -48,6 +47,7 @@ class Step:
     record_errors: tuple[type[Exception], ...] = ()
     redact: Callable[..., object] | None = None
     effect: bool = False
+    key: str = ""
     if_unknown: Literal["hold"] | LookUp | None = None
 
     @property
@@ -126,7 +126,7 @@ class _Asked:
                     step.step_id,
                 )
             )
-        return step.if_unknown(idempotency_key(checkpoint.run_id, step.step_id))
+        return step.if_unknown(step.key)
 
     def _record(self, value: object) -> object:
         step = self.step

@@ -22,13 +22,20 @@ def unkeyed(run: Run, world: World) -> str:
 """
 
 
+SETTINGS = """
+[pytest]
+filterwarnings = error
+xfail_strict = true
+addopts = --strict-markers --strict-config -p no:faker -p no:hypothesispytest
+"""
+"""Strict, and without plugins of others that take a second to load."""
+
+
 @pytest.fixture(autouse=True)
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A project with two agents. The tests of this repository do not measure its pytest."""
+    """A project with two agents. Its pytest is not measured by that of this repository."""
     monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
-    pytester.makeini(
-        "[pytest]\nfilterwarnings = error\nxfail_strict = true\naddopts = --strict-markers --strict-config"
-    )
+    pytester.makeini(SETTINGS)
     pytester.makepyfile(agents=AGENTS)
 
 

@@ -73,5 +73,6 @@ def kills_per_second(
         seconds = time.perf_counter() - began
         verdict = found.verdict(seconds)
     if verdict.word is not Word.WITHIN_BOUNDS or not verdict.kills:
-        raise SystemExit(f"{agent} on {store}: {verdict.word} after {verdict.kills} kills; nothing was measured")
+        why = "; ".join((*verdict.reasons, *(str(finding) for finding in verdict.findings))) or "no kill"
+        raise SystemExit(f"{agent} on {store} by {launcher}: {verdict.word}, so nothing was measured: {why}")
     return verdict.kills / seconds

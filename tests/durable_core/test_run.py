@@ -176,6 +176,21 @@ def test_a_step_inside_a_step_is_refused_and_poisons_the_run(store: MemoryStore)
     assert calls == []
 
 
+def test_what_poisoned_the_run_first_is_what_is_raised(store: MemoryStore) -> None:
+    """The rest are consequences."""
+
+    def agent(run: Run) -> None:
+        def outer() -> set[int]:
+            with pytest.raises(NestedStep):
+                run.step("inner", str, 1)
+            return {1}
+
+        run.step("outer", outer, returns=object)
+
+    with pytest.raises(NestedStep):
+        resume(store, "run", agent)
+
+
 def test_a_wait_inside_a_step_is_refused_too(store: MemoryStore) -> None:
     def agent(run: Run) -> None:
         run.step("outer", lambda: run.wait("approval"))

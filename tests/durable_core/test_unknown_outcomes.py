@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -152,6 +153,25 @@ def test_an_effect_that_takes_a_key_is_given_it_here_too(store: MemoryStore) -> 
 
     resume(store, "run", agent)
     assert keys == ["run:send"]
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_look_up_is_asked_for_the_key_that_was_sent(store: MemoryStore, *, bound: bool) -> None:
+    mail = Mail("after")
+
+    def send(to: str, *, idempotency_key: str) -> str:
+        assert idempotency_key == "mine"
+        return mail.send(to)
+
+    def agent(run: Run) -> str:
+        if bound:
+            return run.effect("send", partial(send, idempotency_key="mine"), "ann", if_unknown=mail.look_up)
+        return run.effect("send", send, "ann", idempotency_key="mine", if_unknown=mail.look_up)
+
+    with pytest.raises(Died):
+        resume(store, "run", agent)
+    assert resume(store, "run", agent) == "id-ann"
+    assert mail.asked == ["mine"]
 
 
 def test_a_held_effect_poisons_the_run(store: MemoryStore) -> None:

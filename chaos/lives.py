@@ -1,0 +1,42 @@
+"""One life, inside its own process: on a real store, to be killed, or in a crash image, to be photographed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from chaos.agent import Agent
+from chaos.camera import live_in_image
+from chaos.life import LifeSpec, Report
+from chaos.living import ended, redirect_output
+from chaos.points import Point
+from chaos.watch import Watch, WatchedStore, die
+from durable_core import open_store
+from fakes import World
+
+
+def live(agent: Agent, spec: LifeSpec, send: Callable[[Report], None]) -> None:
+    """Live one life to its end and send its report. Does not return when the life is killed."""
+    redirect_output(Path(spec.folder) / "output.log")
+    send(live_in_image(agent, spec, spec.image) if spec.image else _live_in_store(agent, spec, send))
+
+
+def _live_in_store(agent: Agent, spec: LifeSpec, send: Callable[[Report], None]) -> Report:
+    """A life on a real store, killed at its point."""
+
+    def passed(point: Point) -> None:
+        if spec.kill_at in (point, len(watch.trace)):
+            send(Report(outcome="killed", trace=tuple(watch.trace)))
+            die()
+
+    random.seed(f"{spec.seed}:{spec.number}")
+    watch = Watch(spec.number, passed)
+    ledger = Path(spec.folder) / "ledger.db"
+    store = WatchedStore(open_store(spec.store), watch) if agent.takes_run else None
+    try:
+        with World(ledger, seed=spec.seed, policies=spec.policies, steady=spec.steady, witness=watch) as world:
+            return ended(agent, spec, store, world, watch)
+    finally:
+        if store is not None:
+            store.close()

@@ -1,0 +1,261 @@
+"""Verifying: every sequence of crashes, by exploring crash images until none is left, and an honest word about it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from chaos.accounts import Surplus
+from chaos.agent import Agent
+from chaos.checks import IN_FLIGHT, Judge
+from chaos.errors import HarnessError
+from chaos.exploring import Progress, accepted_text, setting_of, unplanned_text
+from chaos.findings import Finding, merge
+from chaos.imaging import Image, Imaging, Lived
+from chaos.launchers import launcher_for
+from chaos.options import Options
+from chaos.points import Point, format_schedule
+from chaos.tries import MAX_LIVES, Try
+from chaos.verdict import Verdict
+
+
+def verify(agent: Agent, options: Options | None = None, progress: Progress | None = None) -> Verdict:
+    """Cover every sequence of crashes of an agent that works through a `Run`.
+
+    Raises:
+        HarnessError: an option, a name or the set-up is wrong, or the agent shows no records.
+    """
+    began = time.monotonic()
+    with _verifying(agent, options or Options()) as found:
+        found.explore(began, progress or (lambda *_: None))
+        found.name_sources()
+        return found.verdict(time.monotonic() - began)
+
+
+@contextmanager
+def _verifying(agent: Agent, options: Options) -> Iterator[_Verifying]:
+    if not agent.takes_run:
+        raise HarnessError(
+            f"{agent.name} takes no Run, so its records cannot be seen and no crash image taken; "
+            f"crashwindow kill tries it with real kills"
+        )
+    with setting_of(agent, options) as setting:
+        launcher = launcher_for(agent, options.launcher, perturbed=True)
+        try:
+            accepts = IN_FLIGHT in options.accept
+            imaging = Imaging(agent, launcher, setting, exact=options.exact, accept_in_flight=accepts)
+            yield _Verifying(agent, options, imaging, launcher.notes)
+        finally:
+            launcher.close()
+
+
+@dataclass(slots=True)
+class _Verifying:
+    """One exploration as it goes on."""
+
+    agent: Agent
+    options: Options
+    imaging: Imaging
+    notes: tuple[str, ...]
+    judge: Judge | None = None
+    unbacked: frozenset[str] = frozenset()
+    seen: set[int] = field(default_factory=set)
+    frontier: deque[Image] = field(default_factory=deque)
+    points: dict[Point, None] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    accepted: list[Surplus] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    held: Counter[str] = field(default_factory=Counter)
+    unseen: dict[str, None] = field(default_factory=dict)
+    concurrent: bool = False
+    bounds: list[str] = field(default_factory=list)
+    images: int = 1
+    begun: int = 0
+    lives: int = 0
+
+    def explore(self, began: float, progress: Progress) -> None:
+        """Start a life in every image, the ones nearest to the beginning first."""
+        self.frontier += [Image(interleaving=seed) for seed in range(self.options.interleavings + 1)]
+        running: deque[Future[Lived]] = deque()
+        jobs = self.options.cores
+        with ThreadPoolExecutor(jobs) as pool:
+            while self.frontier or running:
+                while self.frontier and len(running) < 2 * jobs and not self._is_bounded(began):
+                    running.append(pool.submit(self._live, self.frontier.popleft()))
+                    if self.judge is None:
+                        break  # the baseline comes first
+                if not running:
+                    break
+                self._take(running.popleft().result())  # in order, so that what is found does not depend on speed
+                progress(self.begun, self.images, len(self.findings))
+                if self.begun == 1 and self.reasons:
+                    return
+
+    def name_sources(self) -> None:
+        """Say of each finding which source of the surroundings it comes from, by trying each alone."""
+        self.findings = [self._with_source(finding) for finding in merge(self.findings)]
+
+    def verdict(self, seconds: float) -> Verdict:
+        """What can be said now."""
+        return Verdict(
+            agent=self.agent.name,
+            crash_points=len(self.points),
+            images=self.images,
+            lives=self.lives,
+            seconds=seconds,
+            accepted=accepted_text(self.accepted),
+            not_covered=tuple(self._not_covered()),
+            reasons=tuple(dict.fromkeys(self.reasons)),
+            notes=self.notes,
+            findings=merge(self.findings),
+        )
+
+    def _live(self, image: Image) -> Lived:
+        """A life from an image; more of them while it raises and leaves everything as it was."""
+        for _ in range(MAX_LIVES):
+            lived = self.imaging.live(image, self.options.perturb)
+            report = lived.end.report
+            if report is None or report.outcome != "raised" or lived.images.digests:
+                break
+        return lived
+
+    def _take(self, lived: Lived) -> None:
+        self.begun += 1
+        self.lives += 1 + (lived.replay is not None)
+        self.concurrent |= lived.images.concurrent
+        self.unseen.update(dict.fromkeys(lived.images.unseen))
+        if self.judge is None:
+            self._take_baseline(lived)
+        elif self._is_suspicious(lived):
+            self._judge(lived)
+        self._note_end(lived)
+        self._follow(lived)
+
+    def _take_baseline(self, lived: Lived) -> None:
+        run = self.imaging.as_try(lived)
+        accept = frozenset(self.options.accept)
+        self.judge = Judge(self.agent, run, accept, partial(self.options.command, self.agent))
+        self.unbacked = frozenset(lived.images.unbacked)
+        self._judge(lived)
+        if run.finished is not None and not run.rows:
+            self.reasons.append("nothing was exercised: the agent called no provider of its World")
+
+    def _is_suspicious(self, lived: Lived) -> bool:
+        """Whether a life is worth the full judgement. The account that goes with the digest tells at no cost."""
+        report, images = lived.end.report, lived.images
+        if report is None or images.unaccounted or images.lost or not self.unbacked.issuperset(images.unbacked):
+            return True
+        if report.outcome == "raised":
+            return not images.digests
+        if lived.replay is None:
+            return False
+        replayed = lived.replay.end.report
+        return (
+            replayed is None
+            or replayed.outcome != "finished"
+            or replayed.result != report.result
+            or bool(replayed.unasked or lived.replay.images.digests)
+        )
+
+    def _judge(self, lived: Lived) -> None:
+        assert self.judge is not None  # noqa: S101 - the baseline comes first
+        judgement = self.judge.judge(self.imaging.as_try(lived))
+        self.findings += judgement.findings
+        self.accepted += judgement.accepted
+
+    def _note_end(self, lived: Lived) -> None:
+        where = format_schedule(lived.image.schedule)
+        for end in (lived.end, *([lived.replay.end] if lived.replay else [])):
+            if end.unplanned is not None:
+                self.reasons.append(f"under {where!r}, {unplanned_text(end, '')}")
+        report = lived.end.report
+        if report is None:
+            return
+        if report.outcome == "held":
+            self.held[report.waits_for] += 1
+        elif report.outcome == "raised" and not lived.image.schedule:
+            self.reasons.append(f"without any crash, the agent raised {report.error} ({report.where})")
+
+    def _follow(self, lived: Lived) -> None:
+        fresh = list(self.imaging.successors(lived, self.seen))
+        if fresh or not self.points:
+            self.points.update(dict.fromkeys(self.imaging.passed(lived)))
+        answer = self._answer(lived)
+        if answer is not None:
+            fresh.append(answer)
+        self.images += len(fresh)
+        most = self.options.max_crashes
+        for image in fresh:
+            if most is not None and len(image.schedule) > most:
+                self._bound(f"sequences of more than {most} crashes (--max-crashes {most})")
+            else:
+                self.frontier.append(image)
+        self.imaging.forget(lived, fresh)
+
+    def _answer(self, lived: Lived) -> Image | None:
+        """The image after an answer was delivered, once for every state that waits for it."""
+        report = lived.end.report
+        if report is None or report.outcome not in ("suspended", "held"):
+            return None
+        image = self.imaging.delivered(lived)
+        if image is None:
+            if report.outcome == "suspended":
+                step = report.waits_for
+                self.reasons.append(f"the run waits for {step!r}; give the answer with --deliver {step}=JSON")
+            return None
+        return image
+
+    def _is_bounded(self, began: float) -> bool:
+        options = self.options
+        if options.max_images is not None and self.begun >= options.max_images:
+            self._bound(f"{len(self.frontier)} images found and not begun (--max-images {options.max_images})")
+        elif options.budget is not None and time.monotonic() - began > options.budget:
+            self._bound(f"{len(self.frontier)} images found and not begun (--budget {options.budget:g}s)")
+        else:
+            return False
+        self.frontier.clear()
+        return True
+
+    def _bound(self, text: str) -> None:
+        if text not in self.bounds:
+            self.bounds.append(text)
+
+    def _not_covered(self) -> Iterator[str]:
+        yield from self.bounds
+        for step, times in self.held.items():
+            yield f"what follows once a person has settled {step!r}, held in {times} lives"
+        if self.concurrent:
+            seen = self.options.interleavings + 1
+            yield f"orders of threads and tasks other than those seen ({seen} seeds; --interleavings runs more)"
+        for deed in self.unseen:
+            yield f"what lies outside of store and providers: {deed}"
+
+    def _with_source(self, finding: Finding) -> Finding:
+        if self._shows(finding, ()) is not None:
+            return finding
+        for source in self.options.perturb:
+            run = self._shows(finding, (source,))
+            if run is not None:
+                return _name_source(finding, source, run)
+        return finding
+
+    def _shows(self, finding: Finding, perturb: tuple[str, ...]) -> Try | None:
+        """The run under the finding's schedule with these sources alone, when it shows the same."""
+        assert self.judge is not None  # noqa: S101 - a finding has been judged
+        run = self.imaging.carry_out(finding.schedule, perturb)
+        self.lives += len(run.lives) + (run.replay is not None)
+        found = self.judge.judge(run).findings
+        return run if any(other.check == finding.check for other in found) else None
+
+
+def _name_source(finding: Finding, source: str, run: Try) -> Finding:
+    reports = [life.report for life in (*run.lives, *([run.replay] if run.replay else [])) if life.report]
+    reads = dict.fromkeys(read for report in reports if report.images for read in report.images.reads)
+    lines = [read.partition(" at ")[2] for read in reads if read.startswith(f"{source} at ")]
+    where = f", read at {', '.join(lines)}" if lines else ""
+    return replace(finding, source=source, cause=f"it depends on the {source}{where}: {finding.cause}")
