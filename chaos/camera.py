@@ -8,6 +8,7 @@ from pathlib import Path
 
 from chaos.agent import Agent
 from chaos.images import Change, Digest, read, write, write_point
+from chaos.interleaving import pausing
 from chaos.life import Images, ImageSpec, LifeSpec, Report
 from chaos.living import ended
 from chaos.perturb import perturbed, world_of
@@ -75,7 +76,9 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
     store, digest = MemoryStore(), Digest(image.exact, image.accept_in_flight)
     entries, rows = _restore(spec.run_id, image, store, digest)
     camera = Camera(digest, noted=max((row.id for row in rows), default=0))
-    watch = Watch(spec.number, camera.passed, camera.changed)
+    watch = Watch(spec.number, camera.passed, camera.changed, pausing(image.interleaving))
+    if "cache" in image.perturb and not image.history:
+        _live_before(agent, spec, image)
     with ExitStack() as stack:
         sources = stack.enter_context(perturbed(spec, image.perturb))
         world = stack.enter_context(world_of(spec, image.perturb, watch))
@@ -100,6 +103,14 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
             reads=tuple(sources.reads),
         ),
     )
+
+
+def _live_before(agent: Agent, spec: LifeSpec, image: ImageSpec) -> None:
+    """Another run in the same process, with providers of its own, so that what an agent keeps in memory is warm."""
+    other = replace(spec, run_id=f"{spec.run_id}-before")
+    watch = Watch(0, lambda _: None)
+    with perturbed(other, image.perturb), world_of(other, image.perturb, watch) as world:
+        ended(agent, other, WatchedStore(MemoryStore(), watch), world, watch)
 
 
 def _restore(run_id: str, image: ImageSpec, store: MemoryStore, digest: Digest) -> tuple[list[Entry], list[Row]]:

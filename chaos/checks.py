@@ -201,7 +201,7 @@ def _end(run: Try) -> Iterator[_Fact]:
     cause, fix = cause_of_error(last.error, "let a resumed life go on from what the killed one left behind")
     yield _Fact(
         check="does-not-end",
-        text=f"the run does not end: {len(run.lives) - run.kills} further lives failed, the last with {last.error}"
+        text=f"the run does not end: it is resumed again and again, and every life fails with {last.error}"
         + (f" ({last.where})" if last.where else ""),
         cause=cause,
         fix=fix,

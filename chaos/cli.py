@@ -17,13 +17,15 @@ from chaos.agent import Agent, find_agent, read_input
 from chaos.demo import demonstrate
 from chaos.errors import HarnessError, OptionError
 from chaos.kill import crash_points, kill, reproduce
-from chaos.options import Options
+from chaos.options import Options, read_seconds, read_sources
+from chaos.perturb import SOURCES
 from chaos.plan import Reach
 from chaos.points import parse_schedule
 from chaos.progress import progress_on
 from chaos.report import clean, show
 from chaos.runs import run_table, runs_table
 from chaos.verdict import Verdict
+from chaos.verify import verify
 from durable_core import DurableError
 
 app = typer.Typer(
@@ -110,6 +112,54 @@ def kill_command(
         found = _agent(agent, arg)
         with progress_on(Console(stderr=True), found.name) as progress:
             verdict = kill(found, options, progress)
+        _end(verdict, output)
+
+
+@app.command("verify")
+def verify_command(
+    agent: AgentName,
+    arg: Args = None,
+    max_images: Annotated[int | None, typer.Option("--max-images", help="Begin no more images than this.")] = None,
+    max_crashes: Annotated[int | None, typer.Option("--max-crashes", help="Crashes in one sequence, at most.")] = None,
+    budget: Annotated[str | None, typer.Option("--budget", help="Time for all of it, such as 30s or 2m.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Tell images apart by what was answered, too.")] = False,  # noqa: FBT002
+    perturb: Annotated[
+        str, typer.Option("--perturb", help=f"What differs between lives: all, none, or of {', '.join(SOURCES)}.")
+    ] = "all",
+    interleavings: Annotated[int, typer.Option("--interleavings", help="Further orders of threads and tasks.")] = 0,
+    cross_check: Annotated[int, typer.Option("--cross-check", help="Images to compare with real kills.")] = 0,
+    seed: Seed = 0,
+    accept: Accept = None,
+    policy: Policies = None,
+    deliver: Deliver = None,
+    launcher: Launcher = None,
+    jobs: Jobs = None,
+    life_seconds: Seconds = 60.0,
+    folder: Folder = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Cover every sequence of crashes, by crash images; `safe` is said only when none was left out."""
+    with _errors():
+        options = Options(
+            accept=tuple(accept or ()),
+            policies=_pairs("--policy", policy),
+            deliver=_answers(deliver),
+            launcher=launcher,
+            jobs=jobs,
+            seconds=life_seconds,
+            seed=seed,
+            folder=folder,
+            exact=exact,
+            perturb=read_sources(perturb),
+            max_images=max_images,
+            max_crashes=max_crashes,
+            budget=None if budget is None else read_seconds("--budget", budget),
+            interleavings=interleavings,
+            cross_check=cross_check,
+        )
+        found = _agent(agent, arg)
+        with progress_on(Console(stderr=True), found.name, "images") as progress:
+            verdict = verify(found, options, progress)
         _end(verdict, output)
 
 

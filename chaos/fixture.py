@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,16 +14,24 @@ from chaos.agent import Agent, name_of
 from chaos.errors import HarnessError
 from chaos.kill import kill
 from chaos.options import Options
+from chaos.perturb import SOURCES
 from chaos.plan import Reach
 from chaos.report import verdict_text
 from chaos.verdict import Verdict, Word
+from chaos.verify import verify
 
 
 @dataclass(frozen=True, slots=True)
 class Chaos:
-    """The pytest fixture `chaos`. `jobs`: tries at a time; None shares the cores among the workers of pytest-xdist."""
+    """The pytest fixture `chaos`.
+
+    Attributes:
+        jobs: tries at a time; None shares the cores among the workers of pytest-xdist.
+        budget: seconds that a `verify` may take; None for as long as it takes.
+    """
 
     jobs: int | None = None
+    budget: float | None = None
 
     def kill(
         self,
@@ -65,8 +74,7 @@ class Chaos:
             pytest.fail.Exception: the verdict is `unsafe` or `inconclusive`, or the call itself is wrong.
         """
         __tracebackhide__ = True
-        name = name_of(agent) or f"{agent.__module__}:{getattr(agent, '__qualname__', type(agent).__qualname__)}"
-        try:
+        with _told():
             options = Options(
                 store=store,
                 reach=Reach(points=tuple(points) if points is not None else None, depth=depth, random=random),
@@ -79,12 +87,96 @@ class Chaos:
                 seed=seed,
                 folder=folder,
             )
-            verdict = kill(Agent(name, agent, input), options)
-        except HarnessError as error:
-            pytest.fail(f"crashwindow: {error}", pytrace=False)
-        if verdict.word in (Word.UNSAFE, Word.INCONCLUSIVE):
-            pytest.fail(verdict_text(verdict), pytrace=False)
-        return verdict
+            return _judged(kill(_agent(agent, input), options))
+
+    def verify(
+        self,
+        agent: Callable[..., object],
+        *input: object,  # noqa: A002 - the word of design and CLI
+        perturb: Sequence[str] | None = None,
+        exact: bool = False,
+        max_images: int | None = None,
+        max_crashes: int | None = None,
+        budget: float | None = None,
+        interleavings: int = 0,
+        cross_check: int = 0,
+        seed: int = 0,
+        accept: Sequence[str] = (),
+        policies: Mapping[str, str] | None = None,
+        deliver: Mapping[str, object] | None = None,
+        launcher: str | None = None,
+        seconds: float = 60.0,
+        folder: Path | None = None,
+    ) -> Verdict:
+        """Cover every sequence of crashes of the agent by crash images, and fail the test on any finding.
+
+        Args:
+            agent: a function whose first parameter is a `Run`.
+            *input: the rest of its parameters.
+            perturb: what differs between lives, of `clock`, `random`, `uuid`, `hash`, `answers`, `search`,
+                `environment`, `cache`; all of them if None.
+            exact: tell images apart by what was answered, too.
+            max_images: begin no more images than this.
+            max_crashes: crashes in one sequence, at most.
+            budget: seconds for all of it; `--chaos-budget` if None.
+            interleavings: further orders of threads and tasks.
+            cross_check: images to compare with what real kills leave.
+            seed: of the fakes.
+            accept: what is accepted by name: `in-flight`.
+            policies: how providers treat keys: `{"llm": "none"}`.
+            deliver: answers for what the run waits for, by step id.
+            launcher: `fork`, `spawn`, or `in-process`.
+            seconds: after which a life counts as hung.
+            folder: where lives keep their files.
+
+        Returns:
+            The verdict: `safe`, or `safe within bounds` with what was not covered.
+
+        Raises:
+            pytest.fail.Exception: the verdict is `unsafe` or `inconclusive`, or the call itself is wrong.
+        """
+        __tracebackhide__ = True
+        with _told():
+            options = Options(
+                perturb=SOURCES if perturb is None else tuple(perturb),
+                exact=exact,
+                max_images=max_images,
+                max_crashes=max_crashes,
+                budget=self.budget if budget is None else budget,
+                interleavings=interleavings,
+                cross_check=cross_check,
+                accept=tuple(accept),
+                policies=policies or {},
+                deliver=deliver or {},
+                launcher=launcher,
+                jobs=_fair_share() if self.jobs is None else self.jobs,
+                seconds=seconds,
+                seed=seed,
+                folder=folder,
+            )
+            return _judged(verify(_agent(agent, input), options))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What is wrong with a call is told without our traceback."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except HarnessError as error:
+        pytest.fail(f"crashwindow: {error}", pytrace=False)
+
+
+def _agent(function: Callable[..., object], given: tuple[object, ...]) -> Agent:
+    qualname = getattr(function, "__qualname__", type(function).__qualname__)
+    return Agent(name_of(function) or f"{function.__module__}:{qualname}", function, given)
+
+
+def _judged(verdict: Verdict) -> Verdict:
+    __tracebackhide__ = True
+    if verdict.word in (Word.UNSAFE, Word.INCONCLUSIVE):
+        pytest.fail(verdict_text(verdict), pytrace=False)
+    return verdict
 
 
 def _fair_share() -> int:

@@ -80,6 +80,20 @@ class Imaging:
 
     def carry_out(self, schedule: Schedule, perturb: tuple[str, ...]) -> Try:
         """Live through one schedule, and on to the end of the run."""
+        image, missed = self._crash_at(schedule, perturb)
+        for _ in range(MAX_LIVES):
+            lived = self.live(image, perturb)
+            if lived.replay is not None:
+                break
+        return self.as_try(lived, missed)
+
+    def state_after(self, schedule: Schedule, perturb: tuple[str, ...]) -> list[Change]:
+        """The durable state that a schedule leaves behind."""
+        image, _ = self._crash_at(schedule, perturb)
+        return [change for _, change in read(image.history) if not isinstance(change, Point)]
+
+    def _crash_at(self, schedule: Schedule, perturb: tuple[str, ...]) -> tuple[Image, Point | None]:
+        """The image after a schedule, and the point of it that no life passed, if there was one."""
         image, missed = Image(), None
         while len(image.schedule) < len(schedule):
             point = schedule[len(image.schedule)]
@@ -90,11 +104,7 @@ class Imaging:
                 break
             crashed = Segment(lived.segment.path, size)
             image = replace(image, history=(*image.history, crashed), schedule=(*image.schedule, point))
-        for _ in range(MAX_LIVES):
-            lived = self.live(image, perturb)
-            if lived.replay is not None:
-                break
-        return self.as_try(lived, missed)
+        return image, missed
 
     def successors(self, lived: Lived, seen: set[int]) -> Iterator[Image]:
         """The images that a life has left and that were not seen; they are seen from now on.

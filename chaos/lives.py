@@ -30,7 +30,7 @@ def _live_in_store(agent: Agent, spec: LifeSpec, send: Callable[[Report], None])
             send(Report(outcome="killed", trace=tuple(watch.trace)))
             die()
 
-    random.seed(f"{spec.seed}:{spec.number}")
+    random.seed(f"{spec.seed}:random:{spec.number}")
     watch = Watch(spec.number, passed)
     ledger = Path(spec.folder) / "ledger.db"
     store = WatchedStore(open_store(spec.store), watch) if agent.takes_run else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import traceback
@@ -10,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 from chaos.agent import Agent
+from chaos.interleaving import run
 from chaos.life import LifeSpec, Report
 from chaos.points import Point
 from chaos.watch import Watch
@@ -62,7 +62,7 @@ def _run(agent: Agent, spec: LifeSpec, store: Store | None, world: World, runs: 
     else:
         noted = _noted_async(agent, runs) if agent.is_async else _noted(agent, runs)
         result = resume(store, spec.run_id, noted, **arguments)
-    return asyncio.run(result) if isinstance(result, Coroutine) else result
+    return run(spec.image.interleaving if spec.image else 0, result) if isinstance(result, Coroutine) else result
 
 
 def _noted(agent: Agent, runs: list[Run]) -> Callable[..., object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +39,7 @@ class Options:
         perturb: what differs between lives, of `chaos.perturb.SOURCES`; for verifying.
         max_images: lives to begin at most. `max_crashes`: crashes in a row. `budget`: seconds. For verifying.
         interleavings: seeds by which threads and tasks are ordered, beside the order they have by themselves.
+        cross_check: images that are compared with what a real SIGKILL leaves behind.
         folder: where the tries keep their files; None for memory where the system offers it (`/dev/shm`).
     """
 
@@ -58,6 +59,7 @@ class Options:
     max_crashes: int | None = None
     budget: float | None = None
     interleavings: int = 0
+    cross_check: int = 0
 
     def check(self) -> None:
         """Refuse what cannot work, before any life is started.
@@ -66,20 +68,27 @@ class Options:
             OptionError: names the option, what is wrong, and what there is.
         """
         check_store(self.store)
-        for name in self.accept:
-            if name != IN_FLIGHT:
-                raise OptionError(f"nothing can be accepted as {name!r}{nearest(name, [IN_FLIGHT])}")
-        for provider, preset in self.policies.items():
-            if provider not in PROVIDERS:
-                raise OptionError(f"there is no provider {provider!r}{nearest(provider, list(PROVIDERS))}")
-            _check_policy(preset)
+        self._check_names()
+        for name, value, least in (
+            ("--jobs", self.jobs, 1),
+            ("--max-images", self.max_images, 1),
+            ("--max-crashes", self.max_crashes, 1),
+            ("--interleavings", self.interleavings, 0),
+            ("--cross-check", self.cross_check, 0),
+        ):
+            if value is not None and value < least:
+                raise OptionError(f"{name} {value} is too few; it counts from {least}")
+
+    def _check_names(self) -> None:
+        for accepted in self.accept:
+            _check_name("nothing can be accepted as", accepted, [IN_FLIGHT])
         for source in self.perturb:
-            if source not in SOURCES:
-                raise OptionError(f"nothing called {source!r} can be perturbed{nearest(source, SOURCES)}")
-        if self.launcher is not None and self.launcher not in LAUNCHERS:
-            raise OptionError(f"there is no launcher {self.launcher!r}{nearest(self.launcher, LAUNCHERS)}")
-        if self.jobs is not None and self.jobs < 1:
-            raise OptionError(f"--jobs {self.jobs} would try nothing; it counts from 1")
+            _check_name("nothing can be perturbed that is called", source, SOURCES)
+        for provider, preset in self.policies.items():
+            _check_name("there is no provider", provider, list(PROVIDERS))
+            _check_policy(preset)
+        if self.launcher is not None:
+            _check_name("there is no launcher", self.launcher, LAUNCHERS)
 
     @property
     def cores(self) -> int:
@@ -100,8 +109,29 @@ class Options:
         return "".join(f" {shlex.quote(part)}" for part in parts)
 
 
+def read_sources(text: str) -> tuple[str, ...]:
+    """The sources of `--perturb`: `all`, `none`, or their names with commas between."""
+    named = {"all": SOURCES, "none": ()}
+    return named[text] if text in named else tuple(name.strip() for name in text.split(","))
+
+
+def read_seconds(option: str, text: str) -> float:
+    """Seconds from `30s`, `1.5m`, `1h` or a bare number. Raises `OptionError` on anything else."""
+    units = {"s": 1, "m": 60, "h": 3600}
+    number, factor = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
+    try:
+        return float(number) * factor
+    except ValueError:
+        raise OptionError(f"{option} {text!r} is no time; write 30s, 2m or 1h") from None
+
+
 def _as_argument(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=repr)
+
+
+def _check_name(fact: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise OptionError(f"{fact} {name!r}{nearest(name, known)}")
 
 
 def _check_policy(preset: str) -> None:

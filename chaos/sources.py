@@ -18,8 +18,8 @@ _LIBRARIES = (
     *(folder + "/" for folder in site.getsitepackages()),
     "<",
 )
-_DRAWS_FOR_OTHERS = ("random.py", "uuid.py", "secrets.py")
-"""Modules of the standard library that draw a value on behalf of who calls them."""
+_READ_FOR_OTHERS = ("random.py", "uuid.py", "secrets.py", "os.py", "_collections_abc.py")
+"""Modules of the standard library that read a value on behalf of who calls them."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Noted:
         if current_step() is not None:
             return
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to look at one's caller
-        while frame is not None and (_is_here(frame) or frame.f_code.co_filename.endswith(_DRAWS_FOR_OTHERS)):
+        while frame is not None and (_is_here(frame) or frame.f_code.co_filename.endswith(_READ_FOR_OTHERS)):
             frame = frame.f_back
         if frame is not None and _is_agents(frame):
             self.reads[f"{source} at {_line(frame)}"] = None

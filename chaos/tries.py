@@ -123,6 +123,17 @@ class Tries:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
+    def state_after(self, schedule: Schedule) -> list[Entry | Row]:
+        """The durable state that real kills at these points leave behind: entries, then rows."""
+        folder = Path(tempfile.mkdtemp(prefix="try-", dir=self.setting.folder))
+        try:
+            spec = self._first_spec(folder)
+            for number, point in enumerate(schedule, 1):
+                self._live(_nth(spec, number, point))
+            return [*self._entries(spec), *_rows(folder)]
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
     def _first_spec(self, folder: Path) -> LifeSpec:
         setting = self.setting
         short = setting.store in SHORT_STORES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -16,11 +17,12 @@ from chaos.checks import IN_FLIGHT, Judge
 from chaos.errors import HarnessError
 from chaos.exploring import Progress, accepted_text, setting_of, unplanned_text
 from chaos.findings import Finding, merge
-from chaos.imaging import Image, Imaging, Lived
+from chaos.images import structure
+from chaos.imaging import DELIVERED, Image, Imaging, Lived
 from chaos.launchers import launcher_for
 from chaos.options import Options
-from chaos.points import Point, format_schedule
-from chaos.tries import MAX_LIVES, Try
+from chaos.points import Point, Schedule, format_schedule
+from chaos.tries import MAX_LIVES, Tries, Try
 from chaos.verdict import Verdict
 
 
@@ -34,7 +36,12 @@ def verify(agent: Agent, options: Options | None = None, progress: Progress | No
     with _verifying(agent, options or Options()) as found:
         found.explore(began, progress or (lambda *_: None))
         found.name_sources()
+        found.cross_check()
         return found.verdict(time.monotonic() - began)
+
+
+SAME_AS_KILLS = ("random", "answers", "search")
+"""What differs between lives that are killed for real, in the same way; so that both can be compared."""
 
 
 @contextmanager
@@ -74,6 +81,7 @@ class _Verifying:
     unseen: dict[str, None] = field(default_factory=dict)
     concurrent: bool = False
     bounds: list[str] = field(default_factory=list)
+    schedules: list[Schedule] = field(default_factory=list)
     images: int = 1
     begun: int = 0
     lives: int = 0
@@ -99,6 +107,30 @@ class _Verifying:
     def name_sources(self) -> None:
         """Say of each finding which source of the surroundings it comes from, by trying each alone."""
         self.findings = [self._with_source(finding) for finding in merge(self.findings)]
+
+    def cross_check(self) -> None:
+        """Hold a sample of the images against what a real SIGKILL leaves behind on a real store."""
+        draw = random.Random(self.options.seed)  # noqa: S311 - a reproducible sample
+        sample = draw.sample(self.schedules, min(self.options.cross_check, len(self.schedules)))
+        if not sample:
+            return
+        if self.concurrent:
+            self.notes += ("not compared with real kills: threads and tasks come in another order each time",)
+            return
+        launcher = launcher_for(self.agent)
+        try:
+            tries = Tries(self.agent, launcher, self.imaging.setting)
+            for schedule in sample:
+                real, image = tries.state_after(schedule), self.imaging.state_after(schedule, SAME_AS_KILLS)
+                self.lives += 2 * len(schedule)
+                if structure(real) != structure(image):
+                    self.reasons.append(
+                        f"under {format_schedule(schedule)!r} a real kill leaves another state than the crash image "
+                        f"holds: {structure(real)} instead of {structure(image)}. That is our error: please report it"
+                    )
+        finally:
+            launcher.close()
+        self.notes += (f"{len(sample)} images were compared with what real kills leave",)
 
     def verdict(self, seconds: float) -> Verdict:
         """What can be said now."""
@@ -195,6 +227,8 @@ class _Verifying:
                 self._bound(f"sequences of more than {most} crashes (--max-crashes {most})")
             else:
                 self.frontier.append(image)
+                if not image.interleaving and all(point.place != DELIVERED for point in image.schedule):
+                    self.schedules.append(image.schedule)
         self.imaging.forget(lived, fresh)
 
     def _answer(self, lived: Lived) -> Image | None:
@@ -253,9 +287,21 @@ class _Verifying:
         return run if any(other.check == finding.check for other in found) else None
 
 
+_SOURCES = {
+    "clock": "the clock",
+    "random": "the random module",
+    "uuid": "random bytes of the system (uuid4, os.urandom)",
+    "hash": "the hash seed, as in the order of a set",
+    "answers": "what the model answers",
+    "search": "what the search index holds",
+    "environment": "the environment",
+    "cache": "what an earlier run has left in the memory of the process",
+}
+
+
 def _name_source(finding: Finding, source: str, run: Try) -> Finding:
     reports = [life.report for life in (*run.lives, *([run.replay] if run.replay else [])) if life.report]
     reads = dict.fromkeys(read for report in reports if report.images for read in report.images.reads)
     lines = [read.partition(" at ")[2] for read in reads if read.startswith(f"{source} at ")]
-    where = f", read at {', '.join(lines)}" if lines else ""
-    return replace(finding, source=source, cause=f"it depends on the {source}{where}: {finding.cause}")
+    where = f" ({', '.join(lines)})" if lines else ""
+    return replace(finding, source=source, cause=f"it depends on {_SOURCES[source]}{where}: {finding.cause}")

@@ -26,11 +26,13 @@ class Watch:
     """Sees and names every point that a life passes.
 
     `passed` is told of each point, `changed` of each entry or blob that is durable; one at a time, under one lock.
+    `pause` is called before, without the lock.
     """
 
     life: int
     passed: Callable[[Point], None]
     changed: Callable[[Entry | tuple[str, bytes]], None] = lambda _: None
+    pause: Callable[[], None] = lambda: None
     trace: list[Point] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     _calls: Counter[str] = field(default_factory=Counter)
@@ -64,6 +66,7 @@ class Watch:
             self._pass(Point(_place_of_entry(entry), Window.RECORDED))
 
     def _pass(self, point: Point) -> None:
+        self.pause()
         with self.lock:  # who dies here keeps it, so that no other thread passes a point after the last one
             self.trace.append(point)
             self.passed(point)

@@ -47,7 +47,8 @@ class Sizes:
 
     Attributes:
         repeats: turns; every measurement has one in each, so that a slow minute of the machine is slow for all.
-        points: patterns of the crash points that the launchers are compared at; None for every point.
+        points: patterns of the crash points at which forked lives are killed; None for every point.
+        spawned: the same for lives in fresh interpreters, which take so long that fewer have to do.
         research: the same for the long agent.
         steps: recorded steps in a turn.
         records: lengths of the checkpoints that are resumed: smallest, the one with an aim, largest.
@@ -57,6 +58,7 @@ class Sizes:
 
     repeats: int = 3
     points: tuple[str, ...] | None = None
+    spawned: tuple[str, ...] | None = ("*@unrecorded",)
     research: tuple[str, ...] | None = None
     steps: int = 300
     records: tuple[int, int, int] = (1_000, 10_000, 20_000)
@@ -67,6 +69,7 @@ class Sizes:
 QUICK = Sizes(
     repeats=1,
     points=("send@unrecorded",),
+    spawned=("send@unrecorded",),
     research=("notify@unrecorded",),
     steps=5,
     records=(5, 10, 20),

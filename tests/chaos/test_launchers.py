@@ -58,7 +58,12 @@ def live_twice(agent: Agent, kind: str, folder: Path) -> list[list[str]]:
         shown = []
         for number in (1, 2):
             spec = LifeSpec(
-                number=number, folder=str(folder), store=f"sqlite:///{folder}/runs.db", run_id=f"run-{number}", seed=0
+                number=number,
+                turn=number - 1,
+                folder=str(folder),
+                store=f"sqlite:///{folder}/runs.db",
+                run_id=f"run-{number}",
+                seed=0,
             )
             end = launcher.run(spec)
             assert end.report is not None

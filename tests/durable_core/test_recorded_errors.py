@@ -228,7 +228,7 @@ def test_a_recorded_failure_is_a_result_so_the_step_may_not_be_asked_for_again_a
     assert calls == ["pay"]
 
 
-def fails_with(error: Exception, *named: type[Exception]) -> Callable[[Run], None]:
+def fails_with(error: Exception, *named: type[Exception], then: str = "after") -> Callable[[Run], None]:
     def pay() -> None:
         raise error
 
@@ -236,7 +236,7 @@ def fails_with(error: Exception, *named: type[Exception]) -> Callable[[Run], Non
         try:
             run.step("pay", pay, record_errors=named)
         except Exception:
-            run.step("after", str, 1)
+            run.step(then, str, 1)
             raise
 
     return agent
@@ -246,14 +246,19 @@ def fails_with(error: Exception, *named: type[Exception]) -> Callable[[Run], Non
 def test_a_class_that_is_no_longer_named_is_unreadable(
     store: MemoryStore, now_named: tuple[type[Exception], ...]
 ) -> None:
-    with pytest.raises(CardDeclined):
-        resume(store, "run", fails_with(CardDeclined("no", code="x"), CardDeclined))
+    def dying(run: Run) -> None:
+        with pytest.raises(CardDeclined):
+            fails_with(CardDeclined("no", code="x"), CardDeclined)(run)
+        raise Died
+
+    with pytest.raises(Died):
+        resume(store, "run", dying)
     before = store.entries("run")
     with pytest.raises(
         RecordUnreadable,
         match=r"step 'pay' has recorded a failure that is none of its record_errors now: .*CardDeclined.*Name its",
     ):
-        resume(store, "run", fails_with(CardDeclined("no", code="x"), *now_named))
+        resume(store, "run", fails_with(CardDeclined("no", code="x"), *now_named, then="something new"))
     assert store.entries("run") == before
 
 
