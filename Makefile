@@ -21,7 +21,7 @@ demo: $(READY)  ## Show the crash-window bug, its story and its fix, with real k
 	@$(VENV)/bin/crashwindow demo
 
 test: $(READY)  ## Run the tests on all cores, with branch coverage
-	$(VENV)/bin/python -m pytest --numprocesses auto --cov
+	$(VENV)/bin/python -m pytest --numprocesses auto --cov --cov-fail-under=95
 
 check: $(READY)  ## Lint, check the format, check the types
 	$(VENV)/bin/ruff check .

@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from chaos.life import Try
 from chaos.points import Window, place_of_step
-from chaos.tries import Try
 from fakes import Row
 
 

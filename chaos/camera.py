@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from chaos.agent import Agent
+from chaos.checks.records import known_secrets
 from chaos.images import Change, Digest, read, write, write_point
 from chaos.interleaving import pausing
 from chaos.life import Images, ImageSpec, LifeSpec, Report
@@ -40,6 +41,10 @@ class Camera:
         """Note the point, after what the providers have noted up to it."""
         self._take_rows()
         self._write(write_point(point))
+
+    def close(self) -> None:
+        """The life is over: note the calls after its last point, such as one that was refused."""
+        self._take_rows()
 
     def changed(self, change: Entry | tuple[str, bytes]) -> None:
         """Something is durable in the store."""
@@ -85,9 +90,11 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
         world.ledger.extend(rows)
         camera.ledger = world.ledger
         report = ended(agent, spec, WatchedStore(store, watch), world, watch)
-        unbacked = _unbacked(store.entries(spec.run_id), world.ledger.rows())
-    Path(image.segment).write_bytes(b"".join(camera.lines))
+        camera.close()
+        known = world.ledger.rows()
+    unbacked = _unbacked(store.entries(spec.run_id), known)
     own = store.entries(spec.run_id)[len(entries) :]
+    Path(image.segment).write_bytes(b"".join(camera.lines))
     return replace(
         report,
         trace=(),
@@ -98,6 +105,8 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
             unaccounted=len(digest.open),
             lost=digest.lost,
             unbacked=unbacked,
+            deduplicated=tuple(sorted({row.step for row in known if row.step and row.outcome == "deduplicated"})),
+            odd=bool(report.swallowed) or _is_odd(own, known),
             concurrent=any(entry.position is None and entry.fingerprint and entry.step_id for entry in own),
             unseen=tuple(sources.unseen),
             reads=tuple(sources.reads),
@@ -134,6 +143,14 @@ def _restore(run_id: str, image: ImageSpec, store: MemoryStore, digest: Digest) 
             store.put_blob(run_id, change[1])
     digest.next_life()
     return entries, rows
+
+
+def _is_odd(entries: list[Entry], rows: list[Row]) -> bool:
+    """Whether a provider refused a call, or a known secret is at rest."""
+    secrets = [value.encode() for value in known_secrets().values()]
+    return any(row.outcome == "refused" for row in rows) or any(
+        secret in entry.payload for entry in entries for secret in secrets
+    )
 
 
 def _unbacked(entries: list[Entry], rows: list[Row]) -> tuple[str, ...]:

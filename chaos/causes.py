@@ -6,10 +6,6 @@ from chaos.accounts import Surplus
 from chaos.agent import Agent
 
 _ERRORS = {
-    "KeyMismatch": (
-        "an idempotency key was used again with another body: something in the request differs from life to life",
-        "make what the request is built from (the time, an answer) a recorded step, so that a retry is the same",
-    ),
     "ReplayDivergence": (
         "a resumed life asked for something else than is recorded: its path, or what it passes on, is not a record",
         "make what differs a recorded step: run.now, run.random, run.uuid, or run.step around whatever reads it",

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from chaos.accounts import Surplus, agree, tokens
@@ -18,11 +17,12 @@ from chaos.agent import Agent
 from chaos.checks import IN_FLIGHT, Judge
 from chaos.findings import Finding, merge
 from chaos.launchers import launcher_for
-from chaos.life import LifeEnd
+from chaos.life import LifeEnd, Try
 from chaos.options import Options
 from chaos.plan import Plan, check_points
 from chaos.points import Schedule, format_schedule
-from chaos.tries import SHORT_STORES, Setting, Tries, Try
+from chaos.stores import is_fresh
+from chaos.tries import Setting, Tries
 from chaos.verdict import Verdict
 
 Progress = Callable[[int, int, int], None]
@@ -43,7 +43,7 @@ def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
             found = Exploring(agent, options, tries, tries.carry_out(()))
             found.check_baseline()
             found.notes += launcher.notes
-            if options.store not in SHORT_STORES:
+            if not is_fresh(options.store):
                 found.notes += (f"the runs of this exploration stay in the store, as {setting.prefix}-0, -1, ...",)
             yield found
         finally:
@@ -67,7 +67,7 @@ def setting_of(agent: Agent, options: Options) -> Iterator[Setting]:
             deliver=options.deliver,
             seconds=options.seconds,
             folder=Path(folder),
-            prefix="run" if options.store in SHORT_STORES else f"crashwindow-{uuid.uuid4().hex[:12]}",
+            prefix="run" if is_fresh(options.store) else f"crashwindow-{uuid.uuid4().hex[:12]}",
         )
 
 
@@ -92,9 +92,7 @@ class Exploring:
 
     def __post_init__(self) -> None:
         self.plan = Plan(self.options.reach, self.options.seed)
-        self.judge = Judge(
-            self.agent, self.baseline, frozenset(self.options.accept), partial(self.options.command, self.agent)
-        )
+        self.judge = self.options.judge(self.agent, self.baseline)
 
     def check_baseline(self) -> None:
         """A run without a kill has to end, to do something, and to be sound itself."""

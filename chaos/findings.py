@@ -10,12 +10,21 @@ from chaos.points import Schedule, format_schedule
 
 CHECKS = {
     "duplicate-effect": "an effect happened more often than its step",
+    "unstable-key": "an effect happened again, because its idempotency key changed from life to life",
+    "unstable-step-id": "an effect happened again, because its step had another id in another life",
     "phantom-effect": "an effect happened that no record ever came from",
     "lost-effect": "an effect is recorded, or was due, and the provider does not know of it",
     "re-spent-tokens": "tokens were paid for an answer that was paid for before",
+    "one-key-two-bodies": "one idempotency key was sent with two different requests",
+    "key-collision": "two runs sent the same idempotency key, so one of them lost its effect",
+    "executed-again": "a step was executed although its record had landed",
     "replay-differs": "the finished run does not replay from its records to the same result",
     "other-outcome": "the run ended with another result than without a crash",
     "does-not-end": "the run does not end, however often it is resumed",
+    "swallowed-signal": "the agent caught what tells a run to stop, and went on",
+    "not-as-expected": "the run ended otherwise than its author expects",
+    "checkpoint-growth": "the checkpoint grows with the square of the run",
+    "secret-at-rest": "a known secret stands in the checkpoint",
 }
 """Everything a run is held against, by the name a finding carries."""
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from chaos.agent import Agent
 from chaos.images import Change, read, write
 from chaos.launchers import Launcher
-from chaos.life import History, Images, ImageSpec, LifeEnd, LifeSpec, Report, Segment
+from chaos.life import History, Images, ImageSpec, LifeEnd, LifeSpec, Report, Segment, Try
 from chaos.points import Point, Schedule, parse_schedule
-from chaos.tries import MAX_LIVES, Setting, Try
+from chaos.tries import MAX_LIVES, Setting
 from durable_core import deliver
 from durable_core.entries import Entry
 from durable_core.stores.memory import MemoryStore
@@ -148,6 +148,15 @@ class Imaging:
             history=(*history, Segment(segment, len(line))),
             schedule=(*lived.image.schedule, *point),
         )
+
+    def beside(self, lived: Lived, run_id: str, perturb: tuple[str, ...]) -> Try:
+        """Another run with the same providers, after the first one: its ledger goes on, its checkpoint is its own."""
+        rows = [write(change) for _, change in read((lived.segment,)) if isinstance(change, Row)]
+        segment = self._segment()
+        Path(segment).write_bytes(b"".join(rows))
+        image = Image(history=(Segment(segment, sum(map(len, rows))),))
+        other = replace(self, setting=replace(self.setting, prefix=run_id))
+        return other.as_try(other._live(image, perturb))  # noqa: SLF001 - it is one of us
 
     def forget(self, lived: Lived, kept: Iterable[Image]) -> None:
         """Cut the segments of a life down to what images need."""

@@ -1,4 +1,4 @@
-"""What one life of a run is told to do, and what it reports of itself."""
+"""What one life of a run is told to do, what it reports of itself, and the lives of one try together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from chaos.points import Point
+from chaos.points import Point, Schedule
+from durable_core.entries import OUTCOMES, Entry
+from fakes import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Images:
         unaccounted: calls that billed or acted, and that nothing accounts for at the end.
         lost: answers that were lost in flight, where that is accepted.
         unbacked: recorded effects of which no provider knows.
+        deduplicated: steps of which a provider has recognised a repeated call.
+        odd: something besides the accounts wants a full judgement: a call was refused, say.
         concurrent: steps were started beside the main strand.
         unseen: what the agent did outside of store and providers, as `what at file:line`.
         reads: unrecorded sources the agent read outside of steps, as `source at file:line`.
@@ -66,6 +70,8 @@ class Images:
     unaccounted: int = 0
     lost: int = 0
     unbacked: tuple[str, ...] = ()
+    deduplicated: tuple[str, ...] = ()
+    odd: bool = False
     concurrent: bool = False
     unseen: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
@@ -78,7 +84,7 @@ class LifeSpec:
     Attributes:
         number: counted from 1 within a try.
         folder: of the try; the ledger and the state of the agent are in it.
-        store: URL of the store.
+        store: see `chaos.stores.open_in`.
         run_id: the same in all lives of the try.
         seed: of the fakes and of `random`.
         kill_at: the point to die at: by its name, or as the nth that the life passes, from 1; None for a life that
@@ -119,6 +125,7 @@ class Report:
         where: the last lines of that traceback.
         waits_for: the step that somebody has to `deliver`: one it is suspended on, or an effect that it holds.
         unasked: recorded steps that it did not ask for.
+        swallowed: the error of the core that the agent caught before it returned.
         images: what a life in a crash image has left; its trace is in its segment.
     """
 
@@ -130,6 +137,7 @@ class Report:
     where: str = ""
     waits_for: str = ""
     unasked: tuple[str, ...] = ()
+    swallowed: str = ""
     images: Images | None = None
 
 
@@ -148,7 +156,7 @@ class LifeEnd:
     @property
     def killed_at(self) -> Point | None:
         """The point of the planned kill, when it fired."""
-        if self.report is None or self.report.outcome != "killed":
+        if self.report is None or self.report.outcome != "killed" or not self.report.trace:
             return None
         return self.report.trace[-1]
 
@@ -165,6 +173,62 @@ class LifeEnd:
         if self.report is not None:
             return None
         return f"was killed by signal {-self.exit}" if self.exit < 0 else f"left with exit code {self.exit}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """What happened under one schedule, and what it left behind.
+
+    Attributes:
+        schedule: the points at which its lives were killed, in order.
+        missed: the planned point that no life passed, if there was one.
+        lives: all of them, killed ones first.
+        replay: a further life on the finished run, which must execute nothing; None when the run did not end.
+        entries: the finished checkpoint; empty when the agent does not work through a `Run`.
+        rows: the ledger.
+        log: the end of what its lives printed.
+    """
+
+    schedule: Schedule
+    missed: Point | None
+    lives: tuple[LifeEnd, ...]
+    replay: LifeEnd | None
+    entries: tuple[Entry, ...]
+    rows: tuple[Row, ...]
+    log: str = ""
+
+    @property
+    def finished(self) -> LifeEnd | None:
+        """The life in which the run ended."""
+        last = self.lives[-1]
+        return last if last.report and last.report.outcome == "finished" else None
+
+    @property
+    def held(self) -> str | None:
+        """The effect of unknown outcome that the run has stopped at, for a person to settle."""
+        last = self.lives[-1].report
+        return last.waits_for if last and last.outcome == "held" else None
+
+    @property
+    def passed(self) -> tuple[Point, ...]:
+        """Every point that its lives passed, in order, each once."""
+        return tuple(dict.fromkeys(point for life in self.lives for point in life.trace))
+
+    @property
+    def recovery(self) -> tuple[Point, ...]:
+        """The points passed after the last kill."""
+        killed = [index for index, life in enumerate(self.lives, 1) if life.killed_at]
+        return tuple(dict.fromkeys(point for life in self.lives[max(killed, default=0) :] for point in life.trace))
+
+    @property
+    def kills(self) -> int:
+        """The planned kills that fired."""
+        return sum(life.killed_at is not None for life in self.lives)
+
+    @property
+    def recorded(self) -> frozenset[str]:
+        """The ids of the steps with a record."""
+        return frozenset(entry.step_id for entry in self.entries if entry.kind in OUTCOMES)
 
 
 SPEC: TypeAdapter[LifeSpec] = TypeAdapter(LifeSpec)

@@ -11,8 +11,8 @@ from chaos.camera import live_in_image
 from chaos.life import LifeSpec, Report
 from chaos.living import ended, redirect_output
 from chaos.points import Point
+from chaos.stores import open_in
 from chaos.watch import Watch, WatchedStore, die
-from durable_core import open_store
 from fakes import World
 
 
@@ -33,7 +33,7 @@ def _live_in_store(agent: Agent, spec: LifeSpec, send: Callable[[Report], None])
     random.seed(f"{spec.seed}:random:{spec.number}")
     watch = Watch(spec.number, passed)
     ledger = Path(spec.folder) / "ledger.db"
-    store = WatchedStore(open_store(spec.store), watch) if agent.takes_run else None
+    store = WatchedStore(open_in(spec.store, spec.folder), watch) if agent.takes_run else None
     try:
         with World(ledger, seed=spec.seed, policies=spec.policies, steady=spec.steady, witness=watch) as world:
             return ended(agent, spec, store, world, watch)

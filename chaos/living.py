@@ -6,14 +6,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.agent import Agent
 from chaos.interleaving import run
 from chaos.life import LifeSpec, Report
-from chaos.points import Point
 from chaos.watch import Watch
-from durable_core import OutcomeUnknown, Run, Store, Suspended, resume
+from durable_core import DurableError, OutcomeUnknown, Run, Store, Suspended, resume
 from durable_core.fingerprint import fingerprint
 from fakes import World
 
@@ -22,24 +22,43 @@ _SHOWN = 200
 """Characters of a result that are shown to people."""
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What can be seen of the agent's own function."""
+
+    run: Run | None = None
+    swallowed: str = ""
+
+    def returned(self) -> None:
+        """The agent has come to its end: nothing may have stopped this life before."""
+        try:
+            if self.run is not None:
+                self.run.check()
+        except DurableError as error:
+            self.swallowed = type(error).__name__
+
+
 def ended(agent: Agent, spec: LifeSpec, store: Store | None, world: World, watch: Watch) -> Report:
     """Run the agent, and say how its life ended."""
-    runs: list[Run] = []
+    seen = _Seen()
     try:
-        result = _run(agent, spec, store, world, runs)
+        result = _run(agent, spec, store, world, seen)
     except Suspended as waiting:
-        return Report(outcome="suspended", trace=tuple(watch.trace), waits_for=waiting.step_id)
+        report = Report(outcome="suspended", waits_for=waiting.step_id)
     except OutcomeUnknown as unknown:
-        return Report(outcome="held", trace=tuple(watch.trace), waits_for=unknown.step_id)
+        report = Report(outcome="held", waits_for=unknown.step_id)
     except BaseException as error:  # noqa: BLE001 - whatever an agent raises, SystemExit too, ends its life
-        return _raised(error, tuple(watch.trace))
-    return Report(
-        outcome="finished",
-        trace=tuple(watch.trace),
-        result=fingerprint(result),
-        shown=_shorten(repr(result)),
-        unasked=tuple(sorted(runs[0].unasked)) if runs else (),
-    )
+        report = _raised(error)
+    else:
+        unasked = sorted(seen.run.unasked) if seen.run else ()
+        return Report(
+            outcome="finished",
+            trace=tuple(watch.trace),
+            result=fingerprint(result),
+            shown=_shorten(repr(result)),
+            unasked=tuple(unasked),
+        )
+    return replace(report, trace=tuple(watch.trace), swallowed=seen.swallowed)
 
 
 def redirect_output(log: Path) -> None:
@@ -52,41 +71,45 @@ def redirect_output(log: Path) -> None:
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
-def _run(agent: Agent, spec: LifeSpec, store: Store | None, world: World, runs: list[Run]) -> object:
-    """What the agent returns. Its `Run`, if it takes one, is added to `runs`."""
+def _run(agent: Agent, spec: LifeSpec, store: Store | None, world: World, seen: _Seen) -> object:
+    """What the agent returns."""
     state = Path(spec.folder) / "state"
     arguments = agent.arguments(world, spec.run_id, state)
     if store is None:
         state.mkdir(exist_ok=True)
         result = agent.function(**arguments)
     else:
-        noted = _noted_async(agent, runs) if agent.is_async else _noted(agent, runs)
-        result = resume(store, spec.run_id, noted, **arguments)
+        watched = _watched_async(agent, seen) if agent.is_async else _watched(agent, seen)
+        result = resume(store, spec.run_id, watched, **arguments)
     return run(spec.image.interleaving if spec.image else 0, result) if isinstance(result, Coroutine) else result
 
 
-def _noted(agent: Agent, runs: list[Run]) -> Callable[..., object]:
-    def noted(run: Run, **arguments: object) -> object:
-        runs.append(run)
-        return agent.function(run, **arguments)
+def _watched(agent: Agent, seen: _Seen) -> Callable[..., object]:
+    def watched(run: Run, **arguments: object) -> object:
+        seen.run = run
+        result = agent.function(run, **arguments)
+        seen.returned()
+        return result
 
-    return noted
-
-
-def _noted_async(agent: Agent, runs: list[Run]) -> Callable[..., object]:
-    async def noted(run: Run, **arguments: object) -> object:
-        runs.append(run)
-        return await agent.function(run, **arguments)  # type: ignore[misc]  # a coroutine function
-
-    return noted
+    return watched
 
 
-def _raised(error: BaseException, trace: tuple[Point, ...]) -> Report:
+def _watched_async(agent: Agent, seen: _Seen) -> Callable[..., object]:
+    async def watched(run: Run, **arguments: object) -> object:
+        seen.run = run
+        result = await agent.function(run, **arguments)  # type: ignore[misc]  # a coroutine function
+        seen.returned()
+        return result
+
+    return watched
+
+
+def _raised(error: BaseException) -> Report:
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if Path(frame.filename).parent.name not in _OURS] or list(frames)
     where = f"{theirs[-1].filename}:{theirs[-1].lineno} in {theirs[-1].name}" if theirs else ""
     fact, _, _ = str(error).partition(". Likely causes")  # a finding names its own
-    return Report(outcome="raised", trace=trace, error=f"{type(error).__name__}: {fact}", where=where)
+    return Report(outcome="raised", error=f"{type(error).__name__}: {fact}", where=where)
 
 
 def _shorten(text: str) -> str:

@@ -7,16 +7,20 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from chaos.agent import Agent
-from chaos.checks import IN_FLIGHT
+from chaos.checks import IN_FLIGHT, Judge, known_secrets
+from chaos.checks.case import Expected
 from chaos.errors import OptionError
 from chaos.launchers import IN_PROCESS, LAUNCHERS
+from chaos.life import Try
+from chaos.money import check_model
 from chaos.perturb import SOURCES
 from chaos.plan import Reach
 from chaos.points import nearest
-from chaos.tries import check_store
+from chaos.stores import check_store
 from fakes import UnknownName, policy
 from fakes.world import PROVIDERS
 
@@ -39,6 +43,8 @@ class Options:
         perturb: what differs between lives, of `chaos.perturb.SOURCES`; for verifying.
         max_images: lives to begin at most. `max_crashes`: crashes in a row. `budget`: seconds. For verifying.
         interleavings: seeds by which threads and tasks are ordered, beside the order they have by themselves.
+        model: whose prices the tokens have that are told in money, as genai-prices names it.
+        expected: the author's own oracle: given an `Ending`, it raises AssertionError or returns False.
         cross_check: images that are compared with what a real SIGKILL leaves behind.
         folder: where the tries keep their files; None for memory where the system offers it (`/dev/shm`).
     """
@@ -60,6 +66,8 @@ class Options:
     budget: float | None = None
     interleavings: int = 0
     cross_check: int = 0
+    model: str | None = None
+    expected: Expected | None = None
 
     def check(self) -> None:
         """Refuse what cannot work, before any life is started.
@@ -87,8 +95,22 @@ class Options:
         for provider, preset in self.policies.items():
             _check_name("there is no provider", provider, list(PROVIDERS))
             _check_policy(preset)
+        if self.model is not None:
+            check_model(self.model)
         if self.launcher is not None:
             _check_name("there is no launcher", self.launcher, LAUNCHERS)
+
+    def judge(self, agent: Agent, baseline: Try) -> Judge:
+        """Who holds the runs of the agent against its baseline."""
+        return Judge(
+            agent=agent,
+            baseline=baseline,
+            reproduce=partial(self.command, agent),
+            accept=frozenset(self.accept),
+            secrets=known_secrets(),
+            expected=self.expected,
+            model=self.model,
+        )
 
     @property
     def cores(self) -> int:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import freezegun
 import freezegun.api
@@ -30,6 +31,9 @@ SOURCES = ("clock", "random", "uuid", "hash", "answers", "search", "environment"
 DAYS_BETWEEN_LIVES = 3
 _EPOCH = datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
 """When the first life begins, for the agent. A fixed day, so that a finding is the same tomorrow."""
+
+_LOOK = timedelta(seconds=0.1)
+"""By which a clock that is not perturbed steps on; long enough that a loop which waits for a time comes to its end."""
 
 _DRAWS = ("random", "randint", "randrange", "choice", "choices", "sample", "shuffle", "uniform", "gauss", "getrandbits")
 
@@ -81,7 +85,7 @@ def perturbed(spec: LifeSpec, sources: tuple[str, ...]) -> Iterator[Noted]:
     start_clock()
     _clock[0].move(life("clock") - 1)
     with (
-        _noting_clock(noted),
+        _clock_of(noted, ticks="clock" in sources),
         _drawing(noted, f"{spec.seed}:random:{life('random')}"),
         _system_bytes(noted, f"{spec.seed}:uuid:{life('uuid')}"),
         _environment(noted, f"host-{life('environment')}"),
@@ -99,12 +103,15 @@ def world_of(spec: LifeSpec, sources: tuple[str, ...], witness: Witness) -> Worl
 
 
 @contextmanager
-def _noting_clock(noted: Noted) -> Iterator[None]:
+def _clock_of(noted: Noted, *, ticks: bool) -> Iterator[None]:
+    """The clock ticks; or it steps on by a fixed time with every look of the agent, and is the same in every life."""
     factories = freezegun.api.freeze_factories
     held = factories[-1]
+    looks = count()
 
     def read() -> datetime:
-        noted.read("clock")
+        if noted.read("clock") and not ticks:
+            return _EPOCH.replace(tzinfo=None) + next(looks) * _LOOK
         now: datetime = held()
         return now
 

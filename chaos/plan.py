@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from chaos.errors import OptionError, ScheduleError
+from chaos.life import Try
 from chaos.points import Point, Schedule, nearest, parse_schedule
-from chaos.tries import Try
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,15 +29,16 @@ class Noted:
     reads: dict[str, None] = field(default_factory=dict)
     unseen: dict[str, None] = field(default_factory=dict)
 
-    def read(self, source: str) -> None:
-        """A value that differs from life to life was read; it counts when the agent itself did so, outside steps."""
-        if current_step() is not None:
-            return
+    def read(self, source: str) -> bool:
+        """A value that differs from life to life was read: whether by the agent itself. Outside steps it is noted."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to look at one's caller
         while frame is not None and (_is_here(frame) or frame.f_code.co_filename.endswith(_READ_FOR_OTHERS)):
             frame = frame.f_back
-        if frame is not None and _is_agents(frame):
+        if frame is None or not _is_agents(frame):
+            return False
+        if current_step() is None:
             self.reads[f"{source} at {_line(frame)}"] = None
+        return True
 
     def did(self, what: str) -> None:
         """Something was done that neither the store nor a provider knows of."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import groupby
 
-from chaos.life import LifeEnd
+from chaos.life import LifeEnd, Try
 from chaos.points import Window
-from chaos.tries import Try
 from fakes import Row
 
 _KILLED = {

@@ -9,22 +9,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from urllib.parse import quote
 
 from chaos.agent import Agent
-from chaos.errors import OptionError
 from chaos.launchers import Launcher
-from chaos.life import LifeEnd, LifeSpec
+from chaos.life import LifeEnd, LifeSpec, Try
 from chaos.points import Point, Schedule
-from durable_core import StoreError, deliver, open_store
-from durable_core.entries import OUTCOMES, Entry
+from chaos.stores import is_fresh, open_in
+from durable_core import deliver
+from durable_core.entries import Entry
 from fakes import Ledger, Row
 
 MAX_LIVES = 4
 """Lives without a planned kill that a run is given to end, before it is said that it does not."""
-
-SHORT_STORES = {"sqlite": "sqlite:///{folder}/runs.db", "file": "file://{folder}/runs"}
-"""Stores that are made anew in the folder of every try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +28,7 @@ class Setting:
     """What is the same in all tries of one exploration.
 
     Attributes:
-        store: `sqlite` or `file`, made anew for every try, or the URL of a store that is kept.
+        store: see `chaos.stores.open_in`.
         seed: of the fakes and of `random`.
         policies: key policies of providers, by name.
         deliver: what is delivered when the run waits for it, by step id.
@@ -48,62 +44,6 @@ class Setting:
     seconds: float = 60.0
     folder: Path
     prefix: str = "run"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Try:
-    """What happened under one schedule, and what it left behind.
-
-    Attributes:
-        schedule: the points at which its lives were killed, in order.
-        missed: the planned point that no life passed, if there was one.
-        lives: all of them, killed ones first.
-        replay: a further life on the finished run, which must execute nothing; None when the run did not end.
-        entries: the finished checkpoint; empty when the agent does not work through a `Run`.
-        rows: the ledger.
-        log: the end of what its lives printed.
-    """
-
-    schedule: Schedule
-    missed: Point | None
-    lives: tuple[LifeEnd, ...]
-    replay: LifeEnd | None
-    entries: tuple[Entry, ...]
-    rows: tuple[Row, ...]
-    log: str = ""
-
-    @property
-    def finished(self) -> LifeEnd | None:
-        """The life in which the run ended."""
-        last = self.lives[-1]
-        return last if last.report and last.report.outcome == "finished" else None
-
-    @property
-    def held(self) -> str | None:
-        """The effect of unknown outcome that the run has stopped at, for a person to settle."""
-        last = self.lives[-1].report
-        return last.waits_for if last and last.outcome == "held" else None
-
-    @property
-    def passed(self) -> tuple[Point, ...]:
-        """Every point that its lives passed, in order, each once."""
-        return tuple(dict.fromkeys(point for life in self.lives for point in life.trace))
-
-    @property
-    def recovery(self) -> tuple[Point, ...]:
-        """The points passed after the last kill."""
-        killed = [index for index, life in enumerate(self.lives, 1) if life.killed_at]
-        return tuple(dict.fromkeys(point for life in self.lives[max(killed, default=0) :] for point in life.trace))
-
-    @property
-    def kills(self) -> int:
-        """The planned kills that fired."""
-        return sum(life.killed_at is not None for life in self.lives)
-
-    @property
-    def recorded(self) -> frozenset[str]:
-        """The ids of the steps with a record."""
-        return frozenset(entry.step_id for entry in self.entries if entry.kind in OUTCOMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +76,11 @@ class Tries:
 
     def _first_spec(self, folder: Path) -> LifeSpec:
         setting = self.setting
-        short = setting.store in SHORT_STORES
         return LifeSpec(
             number=1,
             folder=str(folder),
-            store=SHORT_STORES[setting.store].format(folder=quote(str(folder))) if short else setting.store,
-            run_id=setting.prefix if short else f"{setting.prefix}-{next(self._numbers)}",
+            store=setting.store,
+            run_id=setting.prefix if is_fresh(setting.store) else f"{setting.prefix}-{next(self._numbers)}",
             seed=setting.seed,
             policies=setting.policies,
             steady=not self.agent.takes_run,
@@ -190,7 +129,7 @@ class Tries:
         end = self.launcher.run(spec)
         if end.report is not None and self._can_go_on(end):
             step = end.report.waits_for
-            store = open_store(spec.store)
+            store = open_in(spec.store, spec.folder)
             try:
                 deliver(store, spec.run_id, step, self.setting.deliver[step])
             finally:
@@ -200,7 +139,7 @@ class Tries:
     def _entries(self, spec: LifeSpec) -> tuple[Entry, ...]:
         if not self.agent.takes_run:
             return ()
-        store = open_store(spec.store)
+        store = open_in(spec.store, spec.folder)
         try:
             return tuple(store.entries(spec.run_id))
         finally:
@@ -209,22 +148,6 @@ class Tries:
 
 def _nth(spec: LifeSpec, number: int, kill_at: Point | int | None = None) -> LifeSpec:
     return replace(spec, number=number, turn=number - 1, kill_at=kill_at)
-
-
-def check_store(store: str) -> None:
-    """Refuse a store that kills cannot be tried on, before any life is started.
-
-    Raises:
-        OptionError: it is in memory, or its URL cannot be used.
-    """
-    if store in SHORT_STORES:
-        return
-    if store.startswith("memory"):
-        raise OptionError("a store in memory dies with the process it is in; kills need sqlite, file, or a store's URL")
-    try:
-        open_store(store).close()
-    except StoreError as error:
-        raise OptionError(str(error)) from None
 
 
 def _rows(folder: Path) -> tuple[Row, ...]:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from chaos.accounts import Surplus
 from chaos.agent import Agent
@@ -20,9 +19,10 @@ from chaos.findings import Finding, merge
 from chaos.images import structure
 from chaos.imaging import DELIVERED, Image, Imaging, Lived
 from chaos.launchers import launcher_for
+from chaos.life import Try
 from chaos.options import Options
 from chaos.points import Point, Schedule, format_schedule
-from chaos.tries import MAX_LIVES, Tries, Try
+from chaos.tries import MAX_LIVES, Tries
 from chaos.verdict import Verdict
 
 
@@ -39,6 +39,9 @@ def verify(agent: Agent, options: Options | None = None, progress: Progress | No
         found.cross_check()
         return found.verdict(time.monotonic() - began)
 
+
+OTHER_RUN = "other-run"
+"""The id of a second run, which must not be taken for the first one by any provider."""
 
 SAME_AS_KILLS = ("random", "answers", "search")
 """What differs between lives that are killed for real, in the same way; so that both can be compared."""
@@ -170,20 +173,30 @@ class _Verifying:
 
     def _take_baseline(self, lived: Lived) -> None:
         run = self.imaging.as_try(lived)
-        accept = frozenset(self.options.accept)
-        self.judge = Judge(self.agent, run, accept, partial(self.options.command, self.agent))
+        self.judge = self.options.judge(self.agent, run)
         self.unbacked = frozenset(lived.images.unbacked)
         self._judge(lived)
+        if run.finished is not None:
+            self.findings += self.judge.judge_other_run(self.imaging.beside(lived, OTHER_RUN, self.options.perturb))
+            self.lives += 1
         if run.finished is not None and not run.rows:
             self.reasons.append("nothing was exercised: the agent called no provider of its World")
 
     def _is_suspicious(self, lived: Lived) -> bool:
         """Whether a life is worth the full judgement. The account that goes with the digest tells at no cost."""
         report, images = lived.end.report, lived.images
-        if report is None or images.unaccounted or images.lost or not self.unbacked.issuperset(images.unbacked):
+        if (
+            report is None
+            or images.unaccounted
+            or images.lost
+            or images.odd
+            or not self.unbacked.issuperset(images.unbacked)
+        ):
             return True
         if report.outcome == "raised":
             return not images.digests
+        if self.options.expected is not None and report.outcome == "finished":
+            return True
         if lived.replay is None:
             return False
         replayed = lived.replay.end.report
@@ -246,14 +259,24 @@ class _Verifying:
 
     def _is_bounded(self, began: float) -> bool:
         options = self.options
-        if options.max_images is not None and self.begun >= options.max_images:
-            self._bound(f"{len(self.frontier)} images found and not begun (--max-images {options.max_images})")
+        most = self._most_images()
+        if self.begun >= most:
+            self._bound(f"{len(self.frontier)} images found and not begun (--max-images {most})")
         elif options.budget is not None and time.monotonic() - began > options.budget:
             self._bound(f"{len(self.frontier)} images found and not begun (--budget {options.budget:g}s)")
         else:
             return False
         self.frontier.clear()
         return True
+
+    def _most_images(self) -> int:
+        """Twenty times what one life passes is far from any agent whose states meet again; once it is known to be
+        unsafe, four times is enough to see in which ways.
+        """
+        if self.options.max_images is not None:
+            return self.options.max_images
+        one_life = max(len(self.points), 1)
+        return 4 * one_life + 50 if self.findings else 20 * one_life + 1000
 
     def _bound(self, text: str) -> None:
         if text not in self.bounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, overload
+from typing import TypeVar, cast, overload
 
 from durable_core.checkpoint import Checkpoint
 from durable_core.codec import codec_for
@@ -110,13 +110,8 @@ def deliver(store: Store, run_id: str, step_id: str, value: object) -> None:
         raise AlreadyRecorded(
             f"step {step_id!r} of run {run_id!r} has a result already, which stays; nothing was delivered"
         )
-    payload, _ = codec_for(_delivered_type(value)).encode(f"the delivery for step {step_id!r}", value)
+    payload, _ = codec_for(cast("Hashable", type(value))).encode(f"the delivery for step {step_id!r}", value)
     checkpoint.add(Entry(kind="record", step_id=step_id, payload=payload))
-
-
-def _delivered_type(value: object) -> Hashable:
-    plain = {str, int, float, bool, list, dict, type(None)}
-    return object if type(value) in plain else type(value)
 
 
 def _not_begun(agent: Callable[..., object], result: object) -> str:

@@ -45,6 +45,10 @@ class Run:
         """The recorded steps that this life has not asked for (yet); deliveries aside."""
         return self._life.unasked()
 
+    def check(self) -> None:
+        """Raise what has stopped this life, if anything has: for code that has caught more than it knows."""
+        self._life.check()
+
     def scope(self, name: str) -> Run:
         """The same run with every step id prefixed by `name/`, for nested flows."""
         return Run(self._life, f"{self._full_id(name)}/")

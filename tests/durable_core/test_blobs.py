@@ -43,8 +43,10 @@ def test_the_size_of_the_json_decides(store: MemoryStore, more: int, *, beside: 
 
 def test_a_blob_is_named_by_its_sha256(store: MemoryStore) -> None:
     resume(store, "run", fetching(200_000))
-    digest = store.entries("run")[1].blob
+    record = store.entries("run")[1]
+    digest = record.blob
     assert digest is not None
+    assert record.at > 0
     assert hashlib.sha256(store.get_blob("run", digest)).hexdigest() == digest
 
 

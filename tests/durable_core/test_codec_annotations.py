@@ -230,6 +230,29 @@ def module(name: str, source: str) -> ModuleType:
     return made
 
 
+WRAPPERS = """
+import functools
+
+def keep(function):
+    @functools.wraps(function)
+    def wrapper():
+        return function()
+    return wrapper
+"""
+
+
+def test_a_decorator_of_another_module_does_not_know_the_names_of_this_one(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "wrappers", raising=False)
+    decorated = module("wrappers", WRAPPERS).keep(pay_text)
+
+    def agent(run: Run) -> Receipt:
+        return run.step("pay", decorated)
+
+    assert resume(store, "run", agent) == resume(store, "run", agent) == RECEIPT
+
+
 AGENT = """
 from dataclasses import dataclass
 

@@ -46,6 +46,11 @@ class Provider:
         return to
 
 
+class PositionalOnly:
+    def __call__(self, to: str, idempotency_key: str = "", /) -> str:
+        raise AssertionError(to, idempotency_key)
+
+
 class Request:
     """An effect that is a class."""
 
@@ -160,7 +165,9 @@ def test_none_is_no_key(store: MemoryStore) -> None:
     assert provider.keys == ["run:keyword", "run:partial"]
 
 
-@pytest.mark.parametrize("shape", ["keyless", "partial", "decorated", "positional only", "built-in", "type"])
+@pytest.mark.parametrize(
+    "shape", ["keyless", "partial", "decorated", "positional only", "positional only object", "built-in", "type"]
+)
 def test_an_effect_that_takes_no_key_is_refused_before_anything_happens(store: MemoryStore, shape: str) -> None:
     provider = Provider()
     function = {
@@ -168,6 +175,7 @@ def test_an_effect_that_takes_no_key_is_refused_before_anything_happens(store: M
         "partial": functools.partial(provider.keyless),
         "decorated": logged(provider.keyless),
         "positional only": provider.positional_only,
+        "positional only object": PositionalOnly(),
         "built-in": provider.keys.append,
         "type": type,
     }[shape]

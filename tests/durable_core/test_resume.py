@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 
 import pytest
 
-from durable_core import InvalidId, Run, RunIsHeld, Store, resume
+from durable_core import DuplicateStepId, InvalidId, Run, RunIsHeld, Store, resume
 from durable_core.entries import Entry
 from durable_core.stores.memory import MemoryStore
 from durable_core.stores.protocol import Lease
@@ -172,6 +172,18 @@ def test_every_life_has_a_lease_of_its_own() -> None:
         resume(store, "run", dying)
     resume(store, "run", agent)
     assert store.tokens == [1, 1, 2]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, Died])
+def test_who_stops_a_poisoned_run_is_not_held_up_by_it(store: MemoryStore, error: type[BaseException]) -> None:
+    def stopped(run: Run) -> None:
+        agent(run)
+        with pytest.raises(DuplicateStepId):
+            agent(run)
+        raise error
+
+    with pytest.raises(error):
+        resume(store, "run", stopped)
 
 
 def generator(run: Run) -> Iterator[str]:
