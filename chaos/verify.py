@@ -83,7 +83,10 @@ class _Verifying:
     held: Counter[str] = field(default_factory=Counter)
     unseen: dict[str, None] = field(default_factory=dict)
     concurrent: bool = False
-    bounds: list[str] = field(default_factory=list)
+    one_life: int = 0
+    left: int = 0
+    bounded_by: str = ""
+    too_long: int = 0
     schedules: list[Schedule] = field(default_factory=list)
     images: int = 1
     begun: int = 0
@@ -230,6 +233,7 @@ class _Verifying:
         fresh = list(self.imaging.successors(lived, self.seen))
         if fresh or not self.points:
             self.points.update(dict.fromkeys(self.imaging.passed(lived)))
+            self.one_life = self.one_life or len(self.points)
         answer = self._answer(lived)
         if answer is not None:
             fresh.append(answer)
@@ -237,7 +241,7 @@ class _Verifying:
         most = self.options.max_crashes
         for image in fresh:
             if most is not None and len(image.schedule) > most:
-                self._bound(f"sequences of more than {most} crashes (--max-crashes {most})")
+                self.too_long += 1
             else:
                 self.frontier.append(image)
                 if not image.interleaving and all(point.place != DELIVERED for point in image.schedule):
@@ -261,29 +265,31 @@ class _Verifying:
         options = self.options
         most = self._most_images()
         if self.begun >= most:
-            self._bound(f"{len(self.frontier)} images found and not begun (--max-images {most})")
+            self.bounded_by = f"--max-images {most}"
         elif options.budget is not None and time.monotonic() - began > options.budget:
-            self._bound(f"{len(self.frontier)} images found and not begun (--budget {options.budget:g}s)")
+            self.bounded_by = f"--budget {options.budget:g}s"
         else:
             return False
+        self.left += len(self.frontier)
         self.frontier.clear()
         return True
 
     def _most_images(self) -> int:
-        """Twenty times what one life passes is far from any agent whose states meet again; once it is known to be
+        """The bound where none is given.
+
+        Twenty times what one life passes is far from any agent whose states meet again; once an agent is known to be
         unsafe, four times is enough to see in which ways.
         """
         if self.options.max_images is not None:
             return self.options.max_images
-        one_life = max(len(self.points), 1)
-        return 4 * one_life + 50 if self.findings else 20 * one_life + 1000
-
-    def _bound(self, text: str) -> None:
-        if text not in self.bounds:
-            self.bounds.append(text)
+        return 4 * self.one_life + 50 if self.findings else 20 * self.one_life + 1000
 
     def _not_covered(self) -> Iterator[str]:
-        yield from self.bounds
+        if self.left:
+            yield f"{self.left} images found and not begun ({self.bounded_by})"
+        if self.too_long:
+            most = self.options.max_crashes
+            yield f"sequences of more than {most} crashes (--max-crashes {most}), {self.too_long} images"
         for step, times in self.held.items():
             yield f"what follows once a person has settled {step!r}, held in {times} lives"
         if self.concurrent:
