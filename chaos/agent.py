@@ -9,7 +9,7 @@ import json
 import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class Agent:
     name: str
     function: Callable[..., object]
     input: tuple[object, ...] = ()
+    _known_hints: dict[str, object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def short(self) -> str:
@@ -78,13 +79,13 @@ class Agent:
 
     def _hints(self) -> Mapping[str, object]:
         """The annotations of the parameters; an unannotated first parameter called `run` is a `Run`."""
-        function = _underlying(self.function)
-        hints = typing.get_type_hints(function, localns=_Names(function))
-        hints.pop("return", None)
-        first = next(iter(inspect.signature(self.function).parameters), None)
-        if first == "run":
-            hints.setdefault("run", Run)
-        return hints
+        if not self._known_hints:  # they are costly to resolve, and asked for in every life
+            function = _underlying(self.function)
+            self._known_hints.update(typing.get_type_hints(function, localns=_Names(function)))
+            self._known_hints.pop("return", None)
+            if next(iter(inspect.signature(self.function).parameters), None) == "run":
+                self._known_hints.setdefault("run", Run)
+        return self._known_hints
 
 
 def _underlying(function: Callable[..., object]) -> Callable[..., object]:

@@ -16,6 +16,7 @@ from chaos.perturb import perturbed, world_of
 from chaos.points import Point
 from chaos.watch import Watch, WatchedStore
 from durable_core.entries import OUTCOMES, Entry
+from durable_core.life import strand
 from durable_core.stores.memory import MemoryStore
 from fakes import Ledger, Row
 
@@ -35,10 +36,14 @@ class Camera:
     digests: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     dirty_from: int | None = None
+    concurrent: bool = False
+    _strand: tuple[int, object] | None = None
     _unsettled: set[int] = field(default_factory=set)
 
     def passed(self, point: Point) -> None:
         """Note the point, after what the providers have noted up to it."""
+        self._strand = self._strand or strand()
+        self.concurrent |= strand() != self._strand
         self._take_rows()
         self._write(write_point(point))
 
@@ -107,7 +112,7 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
             unbacked=unbacked,
             deduplicated=tuple(sorted({row.step for row in known if row.step and row.outcome == "deduplicated"})),
             odd=bool(report.swallowed) or _is_odd(own, known),
-            concurrent=any(entry.position is None and entry.fingerprint and entry.step_id for entry in own),
+            concurrent=camera.concurrent,
             unseen=tuple(sources.unseen),
             reads=tuple(sources.reads),
         ),

@@ -136,6 +136,8 @@ def write_point(point: Point) -> bytes:
 def read(history: History) -> Iterator[tuple[int, Change | Point]]:
     """The changes and points of an image, each with the number of the life they are of."""
     for number, segment in enumerate(history, 1):
+        if not segment.size:
+            continue  # a life that died before it could write has no file
         with Path(segment.path).open("rb") as file:
             for line in file.read(segment.size).split(b"\n")[:-1]:
                 yield number, _read_line(line)

@@ -59,7 +59,7 @@ class Images:
         unbacked: recorded effects of which no provider knows.
         deduplicated: steps of which a provider has recognised a repeated call.
         odd: something besides the accounts wants a full judgement: a call was refused, say.
-        concurrent: steps were started beside the main strand.
+        concurrent: steps were carried out in several threads or tasks.
         unseen: what the agent did outside of store and providers, as `what at file:line`.
         reads: unrecorded sources the agent read outside of steps, as `source at file:line`.
     """

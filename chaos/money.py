@@ -37,6 +37,4 @@ def _cost(model: str, tokens_in: int, tokens_out: int) -> Decimal:
     try:
         return calc_price(Usage(input_tokens=tokens_in, output_tokens=tokens_out), model_ref=model).total_price
     except LookupError:
-        raise OptionError(
-            f"genai-prices has no price for a model {model!r}; write its name as its provider does"
-        ) from None
+        raise OptionError(f"genai-prices knows no model {model!r}; write its name as its provider does") from None

@@ -18,7 +18,7 @@ _LIBRARIES = (
     *(folder + "/" for folder in site.getsitepackages()),
     "<",
 )
-_READ_FOR_OTHERS = ("random.py", "uuid.py", "secrets.py", "os.py", "_collections_abc.py")
+_READ_FOR_OTHERS = frozenset({"random", "uuid", "secrets", "os", "collections.abc"})
 """Modules of the standard library that read a value on behalf of who calls them."""
 
 
@@ -32,7 +32,7 @@ class Noted:
     def read(self, source: str) -> bool:
         """A value that differs from life to life was read: whether by the agent itself. Outside steps it is noted."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the documented way to look at one's caller
-        while frame is not None and (_is_here(frame) or frame.f_code.co_filename.endswith(_READ_FOR_OTHERS)):
+        while frame is not None and (_is_here(frame) or frame.f_globals.get("__name__") in _READ_FOR_OTHERS):
             frame = frame.f_back
         if frame is None or not _is_agents(frame):
             return False
@@ -43,16 +43,16 @@ class Noted:
     def did(self, what: str) -> None:
         """Something was done that neither the store nor a provider knows of."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
-        while frame is not None and not _is_agents(frame):
+        while frame is not None and (_is_here(frame) or frame.f_code.co_filename.startswith(_LIBRARIES)):
             frame = frame.f_back
-        if frame is not None:
+        if frame is not None and _is_agents(frame):  # if not, it was a deed of ours
             self.unseen[f"{what} at {_line(frame)}"] = None
 
 
 def _is_here(frame: FrameType) -> bool:
     """The frames between the agent and this module: the sources themselves, and freezegun's stand-ins."""
     name = frame.f_globals.get("__name__", "")
-    return name in (__name__, "chaos.perturb") or name.startswith("freezegun")
+    return name in (__name__, "chaos.perturb", "chaos.unseen") or name.startswith("freezegun")
 
 
 def _is_agents(frame: FrameType) -> bool:

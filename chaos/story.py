@@ -38,7 +38,8 @@ def _of_life(run: Try, life: LifeEnd) -> list[Row]:
 def _line(life: LifeEnd, rows: list[Row]) -> str:
     told = [_call(row) for row in rows[:_MOST_CALLS]]
     if len(rows) > _MOST_CALLS:
-        told.append(f"and {len(rows) - _MOST_CALLS} calls more")
+        more = len(rows) - _MOST_CALLS
+        told.append(f"and {more} call{'s' if more > 1 else ''} more")
     return " · ".join([*told, *_end(life)])
 
 

@@ -294,7 +294,7 @@ class _Verifying:
             yield f"what follows once a person has settled {step!r}, held in {times} lives"
         if self.concurrent:
             seen = self.options.interleavings + 1
-            yield f"orders of threads and tasks other than those seen ({seen} seeds; --interleavings runs more)"
+            yield f"orders of threads and tasks beyond the {seen} explored (--interleavings explores more)"
         for deed in self.unseen:
             yield f"what lies outside of store and providers: {deed}"
 

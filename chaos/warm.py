@@ -30,6 +30,7 @@ from fakes import World
 
 MESSAGE_BYTES = 1 << 16
 _PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # once, before lives are forked
 
 
 @dataclass(slots=True)
@@ -149,8 +150,8 @@ def send_line(descriptor: int, message: object) -> None:
 
 def end_with_parent() -> None:
     """Ask the kernel to kill this process when its parent is gone (Linux; elsewhere nothing is done)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def end_group(pid: int) -> None:

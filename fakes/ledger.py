@@ -18,12 +18,11 @@ from fakes.witness import Call, Caller, Nature
 Outcome = Literal["in progress", "applied", "deduplicated", "refused", "failed"]
 """Of those that applied nothing: `refused` calls got a no before any work, `failed` ones ended in it or got lost."""
 
-# WAL with synchronous=NORMAL: a commit is a write() into the log, and what was written belongs to the
-# kernel, so it survives a SIGKILL of the process. FULL would add an fsync per commit, which
-# matters for power loss only.
+# WAL with synchronous=OFF: a commit is a write() into the log, and what was written belongs to the kernel, so it
+# survives a SIGKILL of the process. NORMAL and FULL add fsyncs, which matter for power loss only.
 _SCHEMA = """
+PRAGMA synchronous = OFF;
 PRAGMA journal_mode = WAL;
-PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS calls (
     id INTEGER PRIMARY KEY, provider TEXT NOT NULL, operation TEXT NOT NULL, target TEXT NOT NULL, key TEXT,
     body TEXT NOT NULL, nature TEXT NOT NULL, tokens_in INTEGER NOT NULL DEFAULT 0,

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from durable_core.errors import CorruptCheckpoint, StoreError
-from durable_core.stores.disk import naming
+from durable_core.stores.disk import naming, sync
 
 SCHEMA_VERSION = 1
 """`PRAGMA user_version`. A newer one is refused."""
@@ -106,8 +106,11 @@ def _create(path: Path, timeout: float) -> None:
     unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     os.close(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:
-        with closing(_connect(unfinished, timeout)) as connection:
+        with closing(sqlite3.connect(unfinished, timeout=timeout, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")  # nobody knows the file yet: one sync at the end is enough
             connection.executescript(_SCHEMA)
+        with unfinished.open("r+b") as file:
+            sync(file.fileno())
         os.link(unfinished, path)
     except FileExistsError:
         return

@@ -6,53 +6,87 @@ from collections.abc import Callable
 
 import pytest
 
+from chaos.agent import find_agent
+from chaos.errors import OptionError
 from chaos.findings import CHECKS, Finding
+from chaos.options import Options
 from chaos.points import format_schedule
 from chaos.verdict import Verdict, Word
+from chaos.verify import verify
 from scenarios import broken
 
 Kill = Callable[..., Verdict]
 
 BREAKS = {
-    "duplicate-effect": ("duplicate_effect", "send@unrecorded", "was sent 2 times, expected 1"),
-    "phantom-effect": ("phantom_effect", None, "was sent 1 time, expected 0"),
-    "lost-effect": ("lost_effect", "(email.send)@before", "was sent 0 times, expected 1"),
-    "re-spent-tokens": ("re_spent_tokens", "", "tokens were paid again"),
-    "replay-differs": ("replay_differs", "", "a replay of the finished run gives 'sent at"),
-    "other-outcome": ("other_outcome", "(email.send)#2@applied", "ended with 1; without a crash it ends with 2"),
-    "does-not-end": ("does_not_end", None, "the run does not end"),
+    "duplicate-effect": ("send@unrecorded", "was sent 2 times, expected 1", {}),
+    "unstable-key": ("send@unrecorded", "was sent 2 times, expected 1", {}),
+    "unstable-step-id": (None, "was sent 2 times, expected 1", {}),
+    "phantom-effect": ("send@unrecorded", "was sent 1 time, expected 0", {}),
+    "lost-effect": ("(email.send)@before", "was sent 0 times, expected 1", {}),
+    "re-spent-tokens": ("", "tokens were paid again", {}),
+    "one-key-two-bodies": ("send@unrecorded", "different bodies under the key 'run:send'", {}),
+    "executed-again": (None, "was executed again", {"store": "scenarios.broken:forgetful"}),
+    "replay-differs": ("", "a replay of the finished run gives 'sent at", {}),
+    "other-outcome": ("(email.send)#2@applied", "ended with 1; without a crash it ends with 2", {}),
+    "does-not-end": ("(email.send)@applied", "another process is at it", {}),
+    "swallowed-signal": ("", "caught Suspended", {}),
+    "not-as-expected": ("", "expected=", {"expected": lambda ending: sum(ending.effects.values()) == 1}),
+    "checkpoint-growth": ("", "'note:0' to 'note:4' records again", {}),
+    "secret-at-rest": ("", "the value of MAIL_API_KEY is in the record of step 'settings'", {}),
 }
+BY_VERIFYING = {"key-collision": ("", "a second run sent the key 'send'")}
+
+
+@pytest.fixture(autouse=True)
+def _mail_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAIL_API_KEY", "sk-a-secret-of-the-test")
 
 
 def finding(verdict: Verdict, check: str) -> Finding:
     return next(found for found in verdict.findings if found.check == check)
 
 
+def scenario(check: str) -> str:
+    return f"broken:{check.replace('-', '_')}"
+
+
 def test_every_check_has_a_scenario_that_breaks_it() -> None:
-    assert BREAKS.keys() == CHECKS.keys()
-    assert {name for name, _, _ in BREAKS.values()} == {
-        name for name in vars(broken) if name.replace("_", "-") in CHECKS
-    }
+    assert BREAKS.keys() | BY_VERIFYING.keys() == CHECKS.keys()
+    assert {name.replace("-", "_") for name in CHECKS} <= vars(broken).keys()
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", BREAKS)
 def test_a_check_finds_what_breaks_it(check: str, kill_scenario: Kill) -> None:
-    name, schedule, fact = BREAKS[check]
-    verdict = kill_scenario(f"broken:{name}")
+    schedule, fact, options = BREAKS[check]
+    verdict = kill_scenario(scenario(check), **options)
     found = finding(verdict, check)
     assert verdict.word is Word.UNSAFE
     assert fact in found.fact
     if schedule is not None:
         assert format_schedule(found.schedule) == schedule
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_a_finding_has_all_its_parts(check: str, kill_scenario: Kill) -> None:
-    found = finding(kill_scenario(f"broken:{BREAKS[check][0]}"), check)
     assert found.cause
     assert found.fix
-    assert found.reproduce.startswith(f"crashwindow reproduce scenarios.broken:{BREAKS[check][0]} ")
+    assert found.reproduce.startswith(f"crashwindow reproduce scenarios.{scenario(check)} ")
     assert bool(found.schedule) == bool(found.window)
+
+
+@pytest.mark.parametrize("check", BY_VERIFYING)
+def test_a_check_of_two_runs_finds_what_breaks_it(check: str) -> None:
+    schedule, fact = BY_VERIFYING[check]
+    found = finding(verify(find_agent(f"scenarios.{scenario(check)}"), Options(launcher="in-process")), check)
+    assert fact in found.fact
+    assert format_schedule(found.schedule) == schedule
+
+
+def test_a_secret_is_named_and_never_shown(kill_scenario: Kill) -> None:
+    assert "sk-a-secret" not in str(kill_scenario("broken:secret_at_rest").as_json())
+
+
+def test_tokens_are_told_in_money_where_a_model_is_named(kill_scenario: Kill) -> None:
+    verdict = kill_scenario("newsletter:restart", model="gpt-4o")
+    assert " tokens ($0.0" in finding(verdict, "re-spent-tokens").fact
+    with pytest.raises(OptionError, match="knows no model 'gpt-nope'"):
+        kill_scenario("newsletter:restart", model="gpt-nope")
 
 
 RIGHT = [

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum, Flag, IntEnum, StrEnum, auto
 from fractions import Fraction
@@ -81,12 +81,16 @@ class Client:
     def close(self) -> None: ...
 
 
+class Zone(tzinfo):
+    """A subclass of plain data that does not say in words what it is."""
+
+
 def work() -> None: ...
 
 
 DISTINCT = [
     None, True, False, 0, 1, -1, 1.0, 0.0, 1j, 2**64, 10**5000, float("nan"), float("inf"),
-    "", "1", "None", "\0", "\ud800", "🦈", b"", b"1", bytearray(b"2"),
+    "", "1", "None", "\0", "\ud800", "\ud801", "?", "🦈", b"", b"1", bytearray(b"2"),
     [], [1], [[1]], [1, 2], [2, 1], ["12"], ["1", "2"], [None],
     {}, {"a": 1}, {"a": 2}, {"b": 1}, {"a": {"b": 1}}, {1: "a"}, set(), {1}, {"1"}, {1, 2}, frozenset({3}),
     range(3), range(4), deque([1]), deque([2]),
@@ -169,6 +173,7 @@ def test_objects_that_are_no_data_count_by_their_type() -> None:
     assert fingerprint(Client("a")) == fingerprint(Client("b"))
     assert fingerprint(Client("a").send) == fingerprint(Client("b").send)
     assert fingerprint([threading.Lock()]) == fingerprint([threading.Lock()])
+    assert fingerprint(Zone()) == fingerprint(Zone())
     assert fingerprint(Client("a")) != fingerprint(threading.Lock())
 
 
