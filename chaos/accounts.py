@@ -65,7 +65,7 @@ def lost_by_records(run: Try, baseline: Try) -> list[Row]:
     return [
         row
         for row in baseline.rows
-        if row.nature == "acts" and row.outcome == "applied" and row.step in run.recorded and row.step not in known
+        if row.nature == "acts" and row.outcome == "applied" and row.step in run.recorded - run.delivered - known
     ]
 
 

@@ -25,7 +25,7 @@ from chaos.progress import progress_on
 from chaos.report import clean, show
 from chaos.runs import run_table, runs_table
 from chaos.verdict import Verdict
-from chaos.verify import verify
+from chaos.verify import reproduce_in_images, verify
 from durable_core import DurableError
 
 app = typer.Typer(
@@ -176,9 +176,12 @@ def reproduce_command(
     launcher: Launcher = None,
     life_seconds: Seconds = 60.0,
     folder: Folder = None,
+    perturb: Annotated[
+        str | None, typer.Option("--perturb", help="What differs between lives; in crash images, not by real kills.")
+    ] = None,
     output: Output = Format.TEXT,
 ) -> None:
-    """Carry out one schedule again."""
+    """Carry out one schedule again: by real kills, or in crash images where something is perturbed."""
     with _errors():
         options = Options(
             store=store,
@@ -189,8 +192,10 @@ def reproduce_command(
             seconds=life_seconds,
             seed=seed,
             folder=folder,
+            perturb=read_sources(perturb or "none"),
         )
-        _end(reproduce(_agent(agent, arg), parse_schedule(schedule), options), output)
+        again = reproduce if perturb is None else reproduce_in_images
+        _end(again(_agent(agent, arg), parse_schedule(schedule), options), output)
 
 
 @app.command()

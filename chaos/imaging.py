@@ -85,6 +85,7 @@ class Imaging:
             lived = self.live(image, perturb)
             if lived.replay is not None:
                 break
+            image = self.delivered(lived) or image
         return self.as_try(lived, missed)
 
     def state_after(self, schedule: Schedule, perturb: tuple[str, ...]) -> list[Change]:
@@ -98,6 +99,10 @@ class Imaging:
         while len(image.schedule) < len(schedule):
             point = schedule[len(image.schedule)]
             lived = self._live(image, perturb)
+            answered = self.delivered(lived) if point.place == DELIVERED else None
+            if answered is not None:
+                image = answered
+                continue
             size = next((size for size, passed in _points(lived.segment) if passed == point), None)
             if size is None:
                 missed = point

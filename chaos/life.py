@@ -226,6 +226,11 @@ class Try:
         return sum(life.killed_at is not None for life in self.lives)
 
     @property
+    def delivered(self) -> frozenset[str]:
+        """The ids of the steps whose record somebody else has delivered."""
+        return frozenset(entry.step_id for entry in self.entries if entry.kind in OUTCOMES and not entry.fingerprint)
+
+    @property
     def recorded(self) -> frozenset[str]:
         """The ids of the steps with a record."""
         return frozenset(entry.step_id for entry in self.entries if entry.kind in OUTCOMES)

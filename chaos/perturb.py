@@ -14,11 +14,15 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import count
 
 import freezegun
 import freezegun.api
+from freezegun.api import FakeDate, FakeDatetime
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema
 
 from chaos.life import LifeSpec
 from chaos.sources import Noted
@@ -45,6 +49,8 @@ class Clock:
     """
 
     def __init__(self) -> None:
+        for fake, real in ((FakeDatetime, datetime), (FakeDate, date)):  # an agent may annotate with what it imports
+            fake.__get_pydantic_core_schema__ = partial(_schema_of, real)  # type: ignore[attr-defined]
         ignore = ["fakes", "chaos.warm", "chaos.verify"]
         freezer = freezegun.freeze_time(_EPOCH, tick=True, real_asyncio=True, ignore=ignore)
         self._freezer = freezer
@@ -57,6 +63,11 @@ class Clock:
     def stop(self) -> None:
         """Give everybody the real time back."""
         self._freezer.stop()
+
+
+def _schema_of(real: type, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """Tell pydantic that freezegun's stand-in is the type it stands in for."""
+    return handler(real)
 
 
 _clock: list[Clock] = []

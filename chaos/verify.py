@@ -47,6 +47,18 @@ SAME_AS_KILLS = ("random", "answers", "search")
 """What differs between lives that are killed for real, in the same way; so that both can be compared."""
 
 
+def reproduce_in_images(agent: Agent, schedule: Schedule, options: Options) -> Verdict:
+    """Carry out one schedule in crash images, with the surroundings perturbed as the options say.
+
+    Raises:
+        HarnessError: an option, a name or the set-up is wrong, or the agent shows no records.
+    """
+    began = time.monotonic()
+    with _verifying(agent, options) as found:
+        found.carry_out(schedule)
+        return found.verdict(time.monotonic() - began)
+
+
 @contextmanager
 def _verifying(agent: Agent, options: Options) -> Iterator[_Verifying]:
     if not agent.takes_run:
@@ -109,6 +121,19 @@ class _Verifying:
                 progress(self.begun, self.images, len(self.findings))
                 if self.begun == 1 and self.reasons:
                     return
+
+    def carry_out(self, schedule: Schedule) -> None:
+        """Carry out one schedule alone; the baseline is what the empty one gives, and a broken one."""
+        self._take(self._live(Image()))
+        if self.reasons or not schedule or self.judge is None:
+            return
+        run = self.imaging.carry_out(schedule, self.options.perturb)
+        self.lives += len(run.lives) + (run.replay is not None)
+        self.findings = list(self.judge.judge(run).findings)
+        if run.missed is not None:
+            self.reasons.append(f"a planned crash did not happen: no life passed {run.missed}")
+        self.left += len(self.frontier)
+        self.bounded_by = "one schedule was carried out"
 
     def name_sources(self) -> None:
         """Say of each finding which source of the surroundings it comes from, by trying each alone."""
@@ -180,7 +205,8 @@ class _Verifying:
         self.unbacked = frozenset(lived.images.unbacked)
         self._judge(lived)
         if run.finished is not None:
-            self.findings += self.judge.judge_other_run(self.imaging.beside(lived, OTHER_RUN, self.options.perturb))
+            beside = self.judge.judge_other_run(self.imaging.beside(lived, OTHER_RUN, self.options.perturb))
+            self.findings += [replace(found, reproduce=f"crashwindow verify {self.agent.name}") for found in beside]
             self.lives += 1
         if run.finished is not None and not run.rows:
             self.reasons.append("nothing was exercised: the agent called no provider of its World")
@@ -333,4 +359,9 @@ def _name_source(finding: Finding, source: str, run: Try) -> Finding:
     reads = dict.fromkeys(read for report in reports if report.images for read in report.images.reads)
     lines = [read.partition(" at ")[2] for read in reads if read.startswith(f"{source} at ")]
     where = f" ({', '.join(lines)})" if lines else ""
-    return replace(finding, source=source, cause=f"it depends on {_SOURCES[source]}{where}: {finding.cause}")
+    return replace(
+        finding,
+        source=source,
+        reproduce=f"{finding.reproduce} --perturb {source}",
+        cause=f"it depends on {_SOURCES[source]}{where}: {finding.cause}",
+    )

@@ -2,7 +2,7 @@
 
 Equal data has equal fingerprints whatever the hash seed, the insertion order of a dict or the
 iteration order of a set; a list counts as a tuple. Objects that are not data (clients, locks, open
-files) count by their type alone, so an SDK client may be an argument of a step.
+files) count by their type alone, and so do dataclasses that hold one: an SDK client may be an argument of a step.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
 from durable_core.codec import model_parts
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _DIGEST_BYTES = 6
 
@@ -60,12 +64,24 @@ def _canonical(value: object) -> bytes:  # noqa: C901, PLR0911 - a table of type
     if isinstance(value, Enum):
         return _named(value, [value.name, value.value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _named(value, {field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+        return _canonical_dataclass(value)
     if isinstance(value, BaseModel):
         return _named(value, model_parts(value))
     if isinstance(value, Sequence):  # a range or a deque
         return _named(value, list(value))
     return _canonical_object(value)
+
+
+def _canonical_dataclass(value: DataclassInstance) -> bytes:
+    """Its fields; its type alone when it holds what is no data, such as a client with a connection."""
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if any(_is_opaque(part) for part in fields.values()):
+        return _tagged(b"o", type(value).__qualname__.encode())
+    return _named(value, fields)
+
+
+def _is_opaque(value: object) -> bool:
+    return _canonical(value).startswith(b"o")
 
 
 def _canonical_object(value: object) -> bytes:

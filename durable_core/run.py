@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Awaitable, Callable, Hashable
 from datetime import UTC, datetime
@@ -13,13 +12,11 @@ from uuid import UUID, uuid4
 from durable_core.codec import codec_for, codec_of
 from durable_core.errors import EffectWithoutKey, Suspended
 from durable_core.ids import check_id, idempotency_key
+from durable_core.keys import KEY_ARGUMENT, own_key, takes_key
 from durable_core.life import Life
 from durable_core.step import LookUp, Step, carry_out
 
 T = TypeVar("T")
-
-KEY_ARGUMENT = "idempotency_key"
-"""The keyword by which an effect's function is given its key."""
 
 
 class Run:
@@ -185,10 +182,10 @@ class Run:
             DurableError: as for `step`.
         """
         full_id = self._full_id(step_id)
-        key = _own_key(fn, kwargs)
+        key = own_key(fn, kwargs)
         if key is None:
             key = idempotency_key(self.run_id, full_id)
-            if _takes_key(fn):
+            if takes_key(fn):
                 kwargs[KEY_ARGUMENT] = key
             elif if_unknown is None:
                 raise EffectWithoutKey(
@@ -273,35 +270,3 @@ def _random() -> float:
 
 def _uuid() -> UUID:
     return uuid4()
-
-
-def _own_key(fn: Callable[..., object], kwargs: dict[str, object]) -> str | None:
-    """The key that the caller hands over, if any."""
-    bound = fn.keywords if isinstance(fn, partial) else {}
-    return cast("str | None", (bound | kwargs).get(KEY_ARGUMENT))
-
-
-def _takes_key(fn: Callable[..., object]) -> bool:
-    """Whether `fn` can be given a key."""
-    while isinstance(fn, partial):
-        fn = fn.func
-    code = getattr(getattr(fn, "__func__", fn), "__code__", None)
-    if code is None:
-        return _signature_takes_key(fn)
-    # A signature says the same, at ten times the cost.
-    if KEY_ARGUMENT in code.co_varnames[code.co_posonlyargcount : code.co_argcount + code.co_kwonlyargcount]:
-        return True
-    wrapped = getattr(fn, "__wrapped__", None)  # what a decorator takes it hands on
-    return bool(code.co_flags & inspect.CO_VARKEYWORDS) and (wrapped is None or _takes_key(wrapped))
-
-
-def _signature_takes_key(fn: Callable[..., object]) -> bool:
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):  # some builtins have none
-        return False
-    return any(
-        parameter.kind is parameter.VAR_KEYWORD
-        or (parameter.name == KEY_ARGUMENT and parameter.kind is not parameter.POSITIONAL_ONLY)
-        for parameter in parameters
-    )

@@ -47,6 +47,13 @@ def test_a_key_is_made_of_run_and_step_and_stays_what_it_is() -> None:
     assert len("r:" + "s" * 188 + "=" + DIGEST) == MAX_KEY
 
 
+@pytest.mark.parametrize(("length", "kept"), [(253, True), (254, False)])
+def test_a_key_ends_in_a_digest_only_when_it_would_be_too_long(length: int, *, kept: bool) -> None:
+    key = idempotency_key("r", "s" * length)
+    assert len(key) == MAX_KEY
+    assert (key == "r:" + "s" * length) == kept
+
+
 @given(long_ids, long_ids)
 def test_a_key_fits_into_a_header(run_id: str, step_id: str) -> None:
     """ASCII, no spaces, and no longer than what providers take."""
