@@ -18,12 +18,12 @@ from chaos.demo import demonstrate
 from chaos.errors import HarnessError, OptionError
 from chaos.kill import crash_points, kill, reproduce
 from chaos.options import Options, read_seconds, read_sources
-from chaos.perturb import SOURCES
 from chaos.plan import Reach
 from chaos.points import parse_schedule
 from chaos.progress import progress_on
 from chaos.report import clean, show
 from chaos.runs import run_table, runs_table
+from chaos.sources import SOURCES
 from chaos.verdict import Verdict
 from chaos.verify import reproduce_in_images, verify
 from durable_core import DurableError

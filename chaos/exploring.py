@@ -88,7 +88,6 @@ class Exploring:
     notes: tuple[str, ...] = ()
     done: int = 0
     kills: int = 0
-    lives: int = 0
 
     def __post_init__(self) -> None:
         self.plan = Plan(self.options.reach, self.options.seed)
@@ -141,7 +140,7 @@ class Exploring:
             crash_points=len(self.plan.known),
             tries=self.done,
             kills=self.kills,
-            lives=self.lives,
+            lives=len(self.tries.lived),
             seconds=seconds,
             accepted=accepted_text(self.accepted),
             not_covered=(
@@ -175,7 +174,6 @@ class Exploring:
                 f"under {format_schedule(run.schedule)!r}, {unplanned_text(run.replay, run.log)}, in a replay"
             )
         self.kills += run.kills
-        self.lives += len(run.lives) + (run.replay is not None)
         judgement = self.judge.judge(run)
         self.findings += judgement.findings
         self.accepted += judgement.accepted

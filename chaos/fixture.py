@@ -14,9 +14,9 @@ from chaos.agent import Agent, name_of
 from chaos.errors import HarnessError
 from chaos.kill import kill
 from chaos.options import Options
-from chaos.perturb import SOURCES
 from chaos.plan import Reach
 from chaos.report import verdict_text
+from chaos.sources import SOURCES
 from chaos.verdict import Verdict, Word
 from chaos.verify import verify
 

@@ -11,8 +11,7 @@ import sys
 from chaos.agent import Agent, find_agent
 from chaos.coverage import save_coverage, start_coverage
 from chaos.life import SPEC
-from chaos.lives import live
-from chaos.perturb import start_clock
+from chaos.lives import live, prepare_images
 from chaos.warm import WarmParent, end_with_parent, other_threads, send_line, send_report
 
 
@@ -43,7 +42,7 @@ def _import_agent(control: socket.socket) -> Agent:
     os.chdir(setup["cwd"])
     start_coverage(setup["coverage"])
     if setup["perturbed"]:
-        start_clock()
+        prepare_images()
     try:
         agent = find_agent(setup["agent"], setup["input"])
     except Exception as error:  # noqa: BLE001 - told to the other side, which raises it

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from chaos.agent import Agent, name_of
-from chaos.camera import live_in_image
 from chaos.coverage import coverage_setup
 from chaos.errors import AgentError, LaunchError
 from chaos.life import REPORT, SPEC, LifeEnd, LifeSpec
-from chaos.perturb import start_clock, stop_clock
+from chaos.lives import end_images, live_here, prepare_images
 from chaos.warm import MESSAGE_BYTES, WarmParent, end_group, other_threads
 from durable_core import NotRecordable
 from durable_core.codec import PLAIN
@@ -170,13 +169,11 @@ class InProcess:
 
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
-        if spec.image is None:
-            raise LaunchError("a kill needs a process of its own")
-        return LifeEnd(spec=spec, report=live_in_image(self.agent, spec, spec.image), exit=0)
+        return LifeEnd(spec=spec, report=live_here(self.agent, spec), exit=0)
 
     def close(self) -> None:
         """Give this process its clock back."""
-        stop_clock()
+        end_images()
 
 
 def _setup(agent: Agent, *, perturbed: bool) -> dict[str, object] | None:
@@ -264,7 +261,7 @@ def _be_parent(agent: Agent, control: socket.socket, *, perturbed: bool) -> NoRe
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the tests, and that ends this
     try:
         if perturbed:
-            start_clock()
+            prepare_images()
         WarmParent(agent, control).serve()
     finally:
         os._exit(0)

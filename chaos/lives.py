@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chaos.agent import Agent
-from chaos.camera import live_in_image
-from chaos.life import LifeSpec, Report
+from chaos.errors import LaunchError
+from chaos.life import ImageSpec, LifeSpec, Report
 from chaos.living import ended, redirect_output
 from chaos.points import Point
 from chaos.stores import open_in
@@ -19,7 +19,34 @@ from fakes import World
 def live(agent: Agent, spec: LifeSpec, send: Callable[[Report], None]) -> None:
     """Live one life to its end and send its report. Does not return when the life is killed."""
     redirect_output(Path(spec.folder) / "output.log")
-    send(live_in_image(agent, spec, spec.image) if spec.image else _live_in_store(agent, spec, send))
+    send(_live_in_image(agent, spec, spec.image) if spec.image else _live_in_store(agent, spec, send))
+
+
+def prepare_images() -> None:
+    """Hold the agent's clock, before the agent is imported and before lives are forked."""
+    from chaos.perturb import start_clock  # noqa: PLC0415 - as above
+
+    start_clock()
+
+
+def live_here(agent: Agent, spec: LifeSpec) -> Report:
+    """A life of a crash image in this very process. `end_images` gives the process its clock back."""
+    if spec.image is None:
+        raise LaunchError("a kill needs a process of its own")
+    return _live_in_image(agent, spec, spec.image)
+
+
+def end_images() -> None:
+    """Let the clock of this process go."""
+    from chaos.perturb import stop_clock  # noqa: PLC0415 - as above
+
+    stop_clock()
+
+
+def _live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
+    from chaos.camera import live_in_image  # noqa: PLC0415 - with it comes freezegun, which no other life is forked with
+
+    return live_in_image(agent, spec, image)
 
 
 def _live_in_store(agent: Agent, spec: LifeSpec, send: Callable[[Report], None]) -> Report:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaos.agent import Agent
-from chaos.interleaving import run
 from chaos.life import LifeSpec, Report
 from chaos.watch import Watch
 from durable_core import DurableError, OutcomeUnknown, Run, Store, Suspended, resume
@@ -81,7 +80,11 @@ def _run(agent: Agent, spec: LifeSpec, store: Store | None, world: World, seen: 
     else:
         watched = _watched_async(agent, seen) if agent.is_async else _watched(agent, seen)
         result = resume(store, spec.run_id, watched, **arguments)
-    return run(spec.image.interleaving if spec.image else 0, result) if isinstance(result, Coroutine) else result
+    if not isinstance(result, Coroutine):
+        return result
+    from chaos.interleaving import run  # noqa: PLC0415 - with it comes asyncio, which few lives need
+
+    return run(spec.image.interleaving if spec.image else 0, result)
 
 
 def _watched(agent: Agent, seen: _Seen) -> Callable[..., object]:

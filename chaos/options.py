@@ -17,9 +17,9 @@ from chaos.errors import OptionError
 from chaos.launchers import IN_PROCESS, LAUNCHERS
 from chaos.life import Try
 from chaos.money import check_model
-from chaos.perturb import SOURCES
 from chaos.plan import Reach
 from chaos.points import nearest
+from chaos.sources import SOURCES
 from chaos.stores import check_store
 from fakes import UnknownName, policy
 from fakes.world import PROVIDERS

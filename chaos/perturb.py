@@ -30,8 +30,6 @@ from chaos.unseen import watching
 from fakes import Witness, World
 from fakes.lifelike import Lifelike
 
-SOURCES = ("clock", "random", "uuid", "hash", "answers", "search", "environment", "cache")
-
 DAYS_BETWEEN_LIVES = 3
 _EPOCH = datetime(2026, 1, 15, 9, 30, tzinfo=UTC)
 """When the first life begins, for the agent. A fixed day, so that a finding is the same tomorrow."""

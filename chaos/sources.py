@@ -12,6 +12,9 @@ from types import FrameType
 
 from durable_core import current_step
 
+SOURCES = ("clock", "random", "uuid", "hash", "answers", "search", "environment", "cache")
+"""What can be perturbed between lives, by name (see `chaos.perturb`)."""
+
 _OURS = tuple(str(Path(__file__).resolve().parent.parent / name) + "/" for name in ("durable_core", "fakes", "chaos"))
 _LIBRARIES = (
     *(sysconfig.get_paths()[name] + "/" for name in ("stdlib", "platstdlib", "purelib", "platlib")),

@@ -8,7 +8,6 @@ lock, no shared state, the same answer in every process and under every hash see
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 
 _SIZE = 96
@@ -25,9 +24,23 @@ class Vocabulary:
     products: tuple[str, ...]
 
 
-@cache
+_drawn: list[Vocabulary] = []
+
+
 def vocabulary() -> Vocabulary:
-    """The process's vocabulary. A parent that forks calls this first, so that no child has to build it."""
+    """The process's vocabulary, drawn when it is first asked for."""
+    if not _drawn:
+        _drawn.append(draw_vocabulary())
+    return _drawn[0]
+
+
+def adopt_vocabulary(words: Vocabulary) -> None:
+    """Use what another process has drawn: a parent that forks keeps Faker out of all its children."""
+    _drawn[:] = [words]
+
+
+def draw_vocabulary() -> Vocabulary:
+    """Words from Faker, the same in every process."""
     from faker import Faker  # noqa: PLC0415 - half the import time of this package, and many a life needs none
 
     fake = Faker("en_US")

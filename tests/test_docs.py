@@ -21,8 +21,8 @@ from packaging.requirements import Requirement
 
 from chaos.cli import app
 from chaos.findings import CHECKS
-from chaos.perturb import SOURCES
 from chaos.points import Window
+from chaos.sources import SOURCES
 from chaos.verdict import Word
 from fakes import PRESETS, KeyPolicy, Refusal
 

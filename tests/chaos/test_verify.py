@@ -17,8 +17,8 @@ from chaos.agent import Agent, find_agent
 from chaos.errors import HarnessError, OptionError
 from chaos.kill import kill
 from chaos.options import Options
-from chaos.perturb import SOURCES
 from chaos.plan import Reach
+from chaos.sources import SOURCES
 from chaos.verdict import Verdict, Word
 from chaos.verify import verify
 from durable_core import Run
