@@ -59,10 +59,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--chaos-jobs", type=int, default=None, help="tries at a time of chaos.kill; one per core by default"
     )
+    group.addoption(
+        "--chaos-budget", default=None, help="time that each chaos.verify may take, such as 30s; no bound by default"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the fixture; nothing of ours is imported for it yet."""
+    """Register fixture and marker; nothing of ours is imported for them yet."""
+    config.addinivalue_line(
+        "markers", "chaos(**keywords): keywords for chaos.verify and chaos.kill in this test, such as budget or seed"
+    )
     import pytest  # noqa: PLC0415 - the command line works without pytest
 
     class Fixtures:
@@ -73,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
                 fixture = ours("chaos.fixture")
             except NameTaken as error:
                 pytest.fail(str(error), pytrace=False)
-            made: Chaos = fixture.Chaos(jobs=request.config.getoption("--chaos-jobs"))
+            made: Chaos = fixture.made_for(request)
             return made
 
     config.pluginmanager.register(Fixtures(), "crashwindow-fixtures")

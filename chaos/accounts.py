@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from chaos.faults import answer_lost, is_wasted
 from chaos.life import Try
 from chaos.points import Window, place_of_step
 from fakes import Row
@@ -22,7 +23,8 @@ class Surplus:
     Attributes:
         row: the call.
         again: the call that did the same once more and is accounted for; None when there is none.
-        in_flight: a life was killed while this was the last call of its step, so the answer was lost on its way.
+        in_flight: a life ended by a crash or a fault while this was the last call of its step, so the answer was lost
+            on its way.
     """
 
     row: Row
@@ -104,7 +106,8 @@ def _counted(rows: list[Row], life: int | None) -> set[int]:
         return set()
     own = [row for row in rows if row.life == life and row.nature != "reads"]
     if own:
-        return {row.original or row.id for row in own if row.outcome in ("applied", "deduplicated")}
+        wasted = {row.id for row in own if any(is_wasted(row, later) for later in _costly(own))}
+        return {row.original or row.id for row in own if row.outcome in ("applied", "deduplicated")} - wasted
     earlier = [row.id for row in _costly(rows) if row.life < life]
     return set(earlier[-1:])
 
@@ -122,7 +125,9 @@ def _twin(row: Row, kept: list[Row]) -> Row | None:
 
 def _was_in_flight(run: Try, row: Row) -> bool:
     life = run.lives[row.life - 1] if row.life <= len(run.lives) else None
-    if life is None or life.killed_at is None:
+    if answer_lost(row):
+        return True
+    if life is None or (life.killed_at is None and row.life not in run.met):
         return False
     last = max(other.id for other in run.rows if other.life == row.life and other.step == row.step)
     return last == row.id

@@ -106,6 +106,12 @@ class _Names(dict[str, object]):
         return self._globals.get(name, getattr(builtins, name, object))
 
 
+def agent_of(function: Callable[..., object], given: tuple[object, ...] = ()) -> Agent:
+    """A callable of this process as an agent, under the name that says where it is defined."""
+    qualname = getattr(function, "__qualname__", type(function).__qualname__)
+    return Agent(name_of(function) or f"{function.__module__}:{qualname}", function, given)
+
+
 def find_agent(name: str, input: Sequence[object] = ()) -> Agent:  # noqa: A002 - the word of design and CLI
     """Import `module:attribute`; the working directory is searched first.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from chaos.agent import Agent
 from chaos.checks.records import known_secrets
+from chaos.faults import Struck, faulty
 from chaos.images import Change, Digest, read, write, write_point
 from chaos.interleaving import pausing
 from chaos.life import Images, ImageSpec, LifeSpec, Report
@@ -51,7 +52,7 @@ class Camera:
         """The life is over: note the calls after its last point, such as one that was refused."""
         self._take_rows()
 
-    def changed(self, change: Entry | tuple[str, bytes]) -> None:
+    def changed(self, change: Entry | Struck | tuple[str, bytes]) -> None:
         """Something is durable in the store."""
         self._take_rows()
         self._take(change)
@@ -83,10 +84,17 @@ class Camera:
 
 def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
     """Live one life that begins in a crash image. Its changes go to its segment, in one write at its end."""
-    store, digest = MemoryStore(), Digest(image.exact, image.accept_in_flight)
-    entries, rows = _restore(spec.run_id, image, store, digest)
+    store, digest = MemoryStore(), Digest(image.exact, image.accept_in_flight, spec.faults)
+    entries, rows, before = _restore(spec.run_id, image, store, digest)
+    struck: list[Struck] = []
     camera = Camera(digest, noted=max((row.id for row in rows), default=0))
     watch = Watch(spec.number, camera.passed, camera.changed, pausing(image.interleaving))
+
+    def strike(one: Struck) -> None:
+        struck.append(one)
+        with watch.lock:
+            camera.changed(one)
+
     if "cache" in image.perturb and not image.history:
         _live_before(agent, spec, image)
     with ExitStack() as stack:
@@ -94,7 +102,8 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
         world = stack.enter_context(world_of(spec, image.perturb, watch))
         world.ledger.extend(rows)
         camera.ledger = world.ledger
-        report = ended(agent, spec, WatchedStore(store, watch), world, watch)
+        watched = faulty(WatchedStore(store, watch), spec.faults, before, strike)
+        report = ended(agent, spec, watched, world, watch)
         camera.close()
         known = world.ledger.rows()
     unbacked = _unbacked(store.entries(spec.run_id), known)
@@ -115,22 +124,26 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
             concurrent=camera.concurrent,
             unseen=tuple(sources.unseen),
             reads=tuple(sources.reads),
+            met=_met(spec, struck, known),
         ),
     )
 
 
 def _live_before(agent: Agent, spec: LifeSpec, image: ImageSpec) -> None:
     """Another run in the same process, with providers of its own, so that what an agent keeps in memory is warm."""
-    other = replace(spec, run_id=f"{spec.run_id}-before")
+    other = replace(spec, run_id=f"{spec.run_id}-before", faults=())
     watch = Watch(0, lambda _: None)
     with perturbed(other, image.perturb), world_of(other, image.perturb, watch) as world:
         ended(agent, other, WatchedStore(MemoryStore(), watch), world, watch)
 
 
-def _restore(run_id: str, image: ImageSpec, store: MemoryStore, digest: Digest) -> tuple[list[Entry], list[Row]]:
-    """Put the image into the store and the digest; its entries and rows are returned."""
+def _restore(
+    run_id: str, image: ImageSpec, store: MemoryStore, digest: Digest
+) -> tuple[list[Entry], list[Row], list[Struck]]:
+    """Put the image into the store and the digest; its entries, rows and faults of the store are returned."""
     entries: list[Entry] = []
     rows: list[Row] = []
+    struck: list[Struck] = []
     life = 1
     for number, change in read(image.history):
         if number != life:
@@ -144,10 +157,18 @@ def _restore(run_id: str, image: ImageSpec, store: MemoryStore, digest: Digest) 
             entries.append(change)
         elif isinstance(change, Row):
             rows.append(change)
+        elif isinstance(change, Struck):
+            struck.append(change)
         else:
             store.put_blob(run_id, change[1])
     digest.next_life()
-    return entries, rows
+    return entries, rows, struck
+
+
+def _met(spec: LifeSpec, struck: list[Struck], rows: list[Row]) -> tuple[str, ...]:
+    """The planned faults that struck in this life."""
+    texts = [text for row in rows if row.life == spec.number for text in row.fault.split()]
+    return tuple(dict.fromkeys([*(one.fault for one in struck), *texts]))
 
 
 def _is_odd(entries: list[Entry], rows: list[Row]) -> bool:

@@ -58,6 +58,15 @@ Policies = Annotated[
 Deliver = Annotated[
     list[str] | None, typer.Option("--deliver", help="Answer a wait: STEP=JSON, such as approval=true. Repeatable.")
 ]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault", help="Goes wrong beside crashes: email.send#1:lost_after, store.append#2:fails. Repeatable."
+    ),
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", help="File of schedules that have found something; carried out first.")
+]
 Launcher = Annotated[
     str | None, typer.Option("--launcher", help="fork (from a warm parent) or spawn (fresh interpreters).")
 ]
@@ -88,7 +97,9 @@ def kill_command(
     seed: Seed = 0,
     accept: Accept = None,
     policy: Policies = None,
+    fault: Faults = None,
     deliver: Deliver = None,
+    save: Save = None,
     launcher: Launcher = None,
     jobs: Jobs = None,
     life_seconds: Seconds = 60.0,
@@ -102,7 +113,9 @@ def kill_command(
             reach=Reach(points=tuple(points) if points else None, depth=depth, random=random),
             accept=tuple(accept or ()),
             policies=_pairs("--policy", policy),
+            faults=tuple(fault or ()),
             deliver=_answers(deliver),
+            save=save,
             launcher=launcher,
             jobs=jobs,
             seconds=life_seconds,
@@ -131,7 +144,9 @@ def verify_command(
     seed: Seed = 0,
     accept: Accept = None,
     policy: Policies = None,
+    fault: Faults = None,
     deliver: Deliver = None,
+    save: Save = None,
     launcher: Launcher = None,
     jobs: Jobs = None,
     life_seconds: Seconds = 60.0,
@@ -143,7 +158,9 @@ def verify_command(
         options = Options(
             accept=tuple(accept or ()),
             policies=_pairs("--policy", policy),
+            faults=tuple(fault or ()),
             deliver=_answers(deliver),
+            save=save,
             launcher=launcher,
             jobs=jobs,
             seconds=life_seconds,
@@ -172,6 +189,7 @@ def reproduce_command(
     seed: Seed = 0,
     accept: Accept = None,
     policy: Policies = None,
+    fault: Faults = None,
     deliver: Deliver = None,
     launcher: Launcher = None,
     life_seconds: Seconds = 60.0,
@@ -187,6 +205,7 @@ def reproduce_command(
             store=store,
             accept=tuple(accept or ()),
             policies=_pairs("--policy", policy),
+            faults=tuple(fault or ()),
             deliver=_answers(deliver),
             launcher=launcher,
             seconds=life_seconds,

@@ -6,10 +6,10 @@ import os
 import tempfile
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from chaos.accounts import Surplus, agree, tokens
@@ -21,6 +21,8 @@ from chaos.life import LifeEnd, Try
 from chaos.options import Options
 from chaos.plan import Plan, check_points
 from chaos.points import Schedule, format_schedule
+from chaos.safety import safety_of
+from chaos.saved import saved_for
 from chaos.stores import is_fresh
 from chaos.tries import Setting, Tries
 from chaos.verdict import Verdict
@@ -40,7 +42,7 @@ def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
         launcher = launcher_for(agent, options.launcher)
         try:
             tries = Tries(agent, launcher, setting)
-            found = Exploring(agent, options, tries, tries.carry_out(()))
+            found = Exploring(agent, options, tries, tries.carry_out((), faults=()))
             found.check_baseline()
             found.notes += launcher.notes
             if not is_fresh(options.store):
@@ -64,6 +66,7 @@ def setting_of(agent: Agent, options: Options) -> Iterator[Setting]:
             store=options.store,
             seed=options.seed,
             policies=options.policies,
+            faults=options.faults,
             deliver=options.deliver,
             seconds=options.seconds,
             folder=Path(folder),
@@ -86,8 +89,10 @@ class Exploring:
     reasons: list[str] = field(default_factory=list)
     held: Counter[str] = field(default_factory=Counter)
     notes: tuple[str, ...] = ()
+    deduplicated: set[str] = field(default_factory=set)
     done: int = 0
     kills: int = 0
+    met: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.plan = Plan(self.options.reach, self.options.seed)
@@ -100,17 +105,33 @@ class Exploring:
             self.reasons.append(f"without any kill, {_unfinished(self.baseline)}")
         elif not self.baseline.rows:
             self.reasons.append("nothing was exercised: the agent called no provider of its World")
-        elif not self.agent.takes_run and not agree(self.baseline, self.tries.carry_out(())):
+        elif not self.agent.takes_run and not agree(self.baseline, self.tries.carry_out((), faults=())):
             self.reasons.append(
                 "two runs without a kill ask different things of the providers, and the agent shows no records to hold "
                 "a run against; let it work through a Run, or take chance and time out of its requests"
             )
 
+    def carry_out_saved(self, file: Path | None) -> None:
+        """Carry out first what has found something before; what does not fit the agent any more is noted."""
+        for saved in saved_for(self.agent.name, file):
+            if self.reasons:
+                return
+            run = self.tries.carry_out(saved.schedule, faults=saved.faults)
+            if run.missed is not None and file is not None:
+                self.notes += (saved.stale(run.missed, file),)
+                continue
+            judge, self.judge = self.judge, replace(self.options, faults=saved.faults).judge(self.agent, self.baseline)
+            self._take(run)
+            self.judge = judge
+
     def explore(self, progress: Progress) -> None:
         """Carry out the plan, several tries at a time."""
         if self.reasons:
             return
-        planned = deque[Schedule | tuple[int, ...]](self.plan.start(self.baseline))
+        first = self._without_kill()
+        if self.reasons:
+            return
+        planned = deque[Schedule | tuple[int, ...]](self.plan.start(first))
         planned += self.plan.drawn()
         jobs = self.options.cores
         running: deque[Future[Try]] = deque()
@@ -125,10 +146,13 @@ class Exploring:
 
     def carry_out(self, schedule: Schedule) -> Try:
         """Carry out one schedule alone; the baseline is what the empty one gives, and a broken one."""
-        if self.reasons or not schedule:
+        if self.reasons:
             return self.baseline
-        check_points(schedule[:1], map(str, self.baseline.passed))
-        self.plan.known.update(dict.fromkeys(self.baseline.passed))
+        first = self._without_kill()
+        if not schedule:
+            return first
+        check_points(schedule[:1], map(str, first.passed))
+        self.plan.known.update(dict.fromkeys(first.passed))
         run = self.tries.carry_out(schedule)
         self._take(run)
         return run
@@ -150,13 +174,23 @@ class Exploring:
                 ),
                 *self.plan.not_covered(),
             ),
-            reasons=tuple(dict.fromkeys(self.reasons)),
+            reasons=tuple(dict.fromkeys([*self.reasons, *not_met(self.options.faults, self.met)])),
             notes=self.notes,
             findings=merge(self.findings),
+            steps=safety_of(self.baseline, self.deduplicated, self.held),
         )
+
+    def _without_kill(self) -> Try:
+        """What the planned faults do without a kill: the baseline, where there are none."""
+        if not self.options.faults:
+            return self.baseline
+        run = self.tries.carry_out(())
+        self._take(run)
+        return run
 
     def _take(self, run: Try) -> None:
         self.done += 1
+        self.met.update(text for texts in run.met.values() for text in texts)
         self._note(run)
         text = format_schedule(run.schedule)
         if run.missed is not None:
@@ -167,6 +201,8 @@ class Exploring:
             self.held[run.held] += 1
         elif run.finished is None and (run.lives[-1].report is None or run.lives[-1].report.outcome == "suspended"):
             self.reasons.append(f"under {text!r}, {_unfinished(run)}")
+        elif run.finished is None and run.lives[-1].spec.number in run.met:
+            self.reasons.append(f"under {text!r}, {_unfinished(run)}, by a fault in each of its lives")
 
     def _note(self, run: Try) -> None:
         if run.replay is not None and run.replay.unplanned is not None:
@@ -174,6 +210,7 @@ class Exploring:
                 f"under {format_schedule(run.schedule)!r}, {unplanned_text(run.replay, run.log)}, in a replay"
             )
         self.kills += run.kills
+        self.deduplicated |= {row.step for row in run.rows if row.step and row.outcome == "deduplicated"}
         judgement = self.judge.judge(run)
         self.findings += judgement.findings
         self.accepted += judgement.accepted
@@ -195,6 +232,15 @@ def unplanned_text(life: LifeEnd, log: str) -> str:
     """How a life died that nobody had planned to end, and the last it said."""
     said = log.strip().rsplit("\n", 1)[-1]
     return f"life {life.spec.number} {life.unplanned}" + (f"; it last said: {said}" if said else "")
+
+
+def not_met(planned: Iterable[str], met: Collection[str]) -> list[str]:
+    """Why nothing can be said of faults that were planned and did not strike."""
+    return [
+        f"the planned fault {text} did not strike: no life came to such a call or write"
+        for text in planned
+        if text not in met
+    ]
 
 
 def accepted_text(surplus: list[Surplus]) -> tuple[str, ...]:

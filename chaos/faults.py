@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from chaos.errors import OptionError
@@ -100,6 +101,15 @@ def answer_lost(row: Row) -> bool:
     return row.outcome == "applied" and any(Fault.parse(text).kind in AFTER for text in row.fault.split())
 
 
+def is_wasted(earlier: Row, row: Row) -> bool:
+    """Whether a call makes again the very request of an earlier one whose answer a fault has kept from the caller."""
+    return answer_lost(earlier) and row.id > earlier.id and _request(earlier) == _request(row)
+
+
+def _request(row: Row) -> tuple[str | None, ...]:
+    return row.provider, row.operation, row.target, row.step, row.body
+
+
 def _read_store_fault(text: str) -> StoreFault:
     place, colon, kind = text.rpartition(":")
     known = get_args(StoreKind)
@@ -114,6 +124,19 @@ def _read_store_fault(text: str) -> StoreFault:
     if which.isdecimal() and int(which) < 1:
         raise OptionError(f"fault {text!r}: writes are counted from 1")
     return StoreFault(int(which) if which.isdecimal() else which, kind)  # type: ignore[arg-type]  # it is one of them
+
+
+def note_struck(folder: str, life: int, struck: Struck) -> None:
+    """Make durable, in the folder of a try, that a fault of the store has struck in a life."""
+    with (Path(folder) / "struck").open("a") as file:
+        file.write(f"{life} {struck.fault}\n")
+
+
+def struck_in(folder: str) -> tuple[tuple[int, str], ...]:
+    """The faults of the store that have struck in a try, each with the number of the life."""
+    path = Path(folder) / "struck"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return tuple((int(life), fault) for life, _, fault in (line.partition(" ") for line in lines))
 
 
 @dataclass(slots=True)
@@ -181,9 +204,7 @@ class FaultyStore:
         return next((fault for fault in self.faults if fault.concerns(entry, number)), None)
 
 
-def faulty(
-    store: Store, planned: Sequence[str], before: Iterable[Struck], struck: Callable[[Struck], None]
-) -> Store:
+def faulty(store: Store, planned: Sequence[str], before: Iterable[Struck], struck: Callable[[Struck], None]) -> Store:
     """The store with the planned faults that have not struck `before`; the store itself when none is left."""
     done = {one.fault for one in before}
     left = [fault for fault in store_faults(planned) if str(fault) not in done]

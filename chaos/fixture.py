@@ -2,23 +2,84 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec
 
 import pytest
 
-from chaos.agent import Agent, name_of
-from chaos.errors import HarnessError
+from chaos.agent import agent_of
+from chaos.errors import HarnessError, OptionError
 from chaos.kill import kill
-from chaos.options import Options
+from chaos.options import Options, read_seconds
 from chaos.plan import Reach
+from chaos.points import nearest
 from chaos.report import verdict_text
 from chaos.sources import SOURCES
 from chaos.verdict import Verdict, Word
 from chaos.verify import verify
+
+P = ParamSpec("P")
+
+
+def _with_defaults(
+    method: Callable[Concatenate[Chaos, P], Verdict],
+) -> Callable[Concatenate[Chaos, P], Verdict]:
+    """A method that takes what its call does not say from the test's marker."""
+    known = keywords_of(method)
+
+    @wraps(method)
+    def call(self: Chaos, /, *args: P.args, **kwargs: P.kwargs) -> Verdict:
+        __tracebackhide__ = True
+        for name, value in self.defaults.items():
+            if name in known:
+                kwargs.setdefault(name, value)
+        return method(self, *args, **kwargs)
+
+    return call
+
+
+def keywords_of(method: Callable[..., Verdict]) -> frozenset[str]:
+    """The keywords that a method takes."""
+    parameters = inspect.signature(method).parameters.values()
+    return frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+
+
+def read_marker(marker: pytest.Mark) -> Mapping[str, object]:
+    """The keywords of `@pytest.mark.chaos(...)`.
+
+    Raises:
+        OptionError: it has something that neither `kill` nor `verify` takes; the nearest keyword is named.
+    """
+    known = sorted(keywords_of(Chaos.kill) | keywords_of(Chaos.verify))
+    if marker.args:
+        raise OptionError(
+            f"@pytest.mark.chaos takes keywords alone, not {', '.join(map(repr, marker.args))}; the agent is passed to "
+            f"chaos.verify or chaos.kill"
+        )
+    for name in marker.kwargs:
+        if name not in known:
+            raise OptionError(f"@pytest.mark.chaos knows no keyword {name!r}{nearest(name, known)}")
+    return marker.kwargs
+
+
+def made_for(request: pytest.FixtureRequest) -> Chaos:
+    """The harness of one test: options of the command line, and below them the markers of class and test."""
+    config = request.config
+    try:
+        budget: str | None = config.getoption("--chaos-budget")
+        seconds = None if budget is None else read_seconds("--chaos-budget", budget)
+        defaults: dict[str, object] = {}
+        for marker in reversed(list(request.node.iter_markers("chaos"))):  # the closest one comes last, and counts
+            defaults |= read_marker(marker)
+    except HarnessError as error:
+        pytest.fail(f"crashwindow: {error}", pytrace=False)
+    return Chaos(jobs=config.getoption("--chaos-jobs"), budget=seconds, defaults=defaults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +89,14 @@ class Chaos:
     Attributes:
         jobs: tries at a time; None shares the cores among the workers of pytest-xdist.
         budget: seconds that a `verify` may take; None for as long as it takes.
+        defaults: keywords of `@pytest.mark.chaos(...)`, for whichever method knows them; those of a call come first.
     """
 
     jobs: int | None = None
     budget: float | None = None
+    defaults: Mapping[str, object] = field(default_factory=dict)
 
+    @_with_defaults
     def kill(
         self,
         agent: Callable[..., object],
@@ -44,7 +108,9 @@ class Chaos:
         seed: int = 0,
         accept: Sequence[str] = (),
         policies: Mapping[str, str] | None = None,
+        faults: Sequence[str] = (),
         deliver: Mapping[str, object] | None = None,
+        save: Path | None = None,
         launcher: str | None = None,
         seconds: float = 60.0,
         folder: Path | None = None,
@@ -62,7 +128,9 @@ class Chaos:
             seed: of the fakes and of random schedules.
             accept: what is accepted by name: `in-flight`.
             policies: how providers treat keys: `{"llm": "none"}`.
+            faults: what goes wrong beside crashes: `email.send#1:lost_after`, `store.append#2:fails`.
             deliver: answers for what the run waits for, by step id.
+            save: file of schedules that have found something; they are carried out first.
             launcher: `fork` or `spawn`.
             seconds: after which a life counts as hung.
             folder: where tries keep their files.
@@ -80,15 +148,18 @@ class Chaos:
                 reach=Reach(points=tuple(points) if points is not None else None, depth=depth, random=random),
                 accept=tuple(accept),
                 policies=policies or {},
+                faults=tuple(faults),
                 deliver=deliver or {},
+                save=save,
                 launcher=launcher,
                 jobs=_fair_share() if self.jobs is None else self.jobs,
                 seconds=seconds,
                 seed=seed,
                 folder=folder,
             )
-            return _judged(kill(_agent(agent, input), options))
+            return _judged(kill(agent_of(agent, input), options))
 
+    @_with_defaults
     def verify(
         self,
         agent: Callable[..., object],
@@ -103,7 +174,9 @@ class Chaos:
         seed: int = 0,
         accept: Sequence[str] = (),
         policies: Mapping[str, str] | None = None,
+        faults: Sequence[str] = (),
         deliver: Mapping[str, object] | None = None,
+        save: Path | None = None,
         launcher: str | None = None,
         seconds: float = 60.0,
         folder: Path | None = None,
@@ -124,7 +197,9 @@ class Chaos:
             seed: of the fakes.
             accept: what is accepted by name: `in-flight`.
             policies: how providers treat keys: `{"llm": "none"}`.
+            faults: what goes wrong beside crashes: `email.send#1:lost_after`, `store.append#2:fails`.
             deliver: answers for what the run waits for, by step id.
+            save: file of schedules that have found something; they are carried out first.
             launcher: `fork`, `spawn`, or `in-process`.
             seconds: after which a life counts as hung.
             folder: where lives keep their files.
@@ -147,14 +222,16 @@ class Chaos:
                 cross_check=cross_check,
                 accept=tuple(accept),
                 policies=policies or {},
+                faults=tuple(faults),
                 deliver=deliver or {},
+                save=save,
                 launcher=launcher,
                 jobs=_fair_share() if self.jobs is None else self.jobs,
                 seconds=seconds,
                 seed=seed,
                 folder=folder,
             )
-            return _judged(verify(_agent(agent, input), options))
+            return _judged(verify(agent_of(agent, input), options))
 
 
 @contextmanager
@@ -165,11 +242,6 @@ def _told() -> Iterator[None]:
         yield
     except HarnessError as error:
         pytest.fail(f"crashwindow: {error}", pytrace=False)
-
-
-def _agent(function: Callable[..., object], given: tuple[object, ...]) -> Agent:
-    qualname = getattr(function, "__qualname__", type(function).__qualname__)
-    return Agent(name_of(function) or f"{function.__module__}:{qualname}", function, given)
 
 
 def _judged(verdict: Verdict) -> Verdict:

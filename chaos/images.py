@@ -15,18 +15,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
+from chaos.faults import Struck, is_wasted, provider_faults
 from chaos.life import History
 from chaos.points import Point, parse_schedule
 from durable_core.entries import OUTCOMES, Entry
-from fakes import Row
+from fakes import Fault, Row
 from fakes.world import PROVIDERS
 
-Change = Entry | Row | tuple[str, bytes]
-"""A durable change: an entry landed, a provider noted a call, or a blob (digest, bytes) was stored."""
+Change = Entry | Row | Struck | tuple[str, bytes]
+"""A durable change: an entry landed, a provider noted a call, a fault struck, or a blob (digest, bytes) was stored."""
 
 
 @dataclass(slots=True)
@@ -35,15 +37,24 @@ class Digest:
 
     Beside it goes the account of the calls that billed or acted: which of them nothing accounts for yet (`open`), and
     which answers were lost in flight, for who accepts that (`lost`): the last one of each step when its life ended.
+
+    Of planned `faults` it is part of the state how near they are: which have struck, and how many calls are counted.
     """
 
     exact: bool = False
     accept_in_flight: bool = False
+    faults: tuple[str, ...] = ()
     value: int = 0
     open: dict[int, Row] = field(default_factory=dict)
     lost: int = 0
     _own: set[int] = field(default_factory=set)
     _intents: set[str] = field(default_factory=set)
+    _wasted: set[int] = field(default_factory=set)
+    _numbered: list[Fault] = field(init=False)
+    _counts: Counter[Fault] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self._numbered = [fault for fault in provider_faults(self.faults) if fault.nth]
 
     def next_life(self) -> None:
         """What is noted from here on is the work of another life."""
@@ -61,7 +72,10 @@ class Digest:
         if isinstance(change, Entry):
             self._take_entry(change)
         elif isinstance(change, Row):
+            self._count(change)
             self._take_row(change)
+        elif isinstance(change, Struck):
+            self._add("struck", change.fault)
         return self.value != before
 
     def repeats(self, row: Row) -> bool:
@@ -92,6 +106,7 @@ class Digest:
             self._own.add(row.original)
         if row.outcome != "applied" or row.nature == "reads":
             return
+        self._wasted.update(other.id for other in self.open.values() if other.id in self._own and is_wasted(other, row))
         self.open[row.id] = row
         self._add(*_identity(row))
         if self.exact:
@@ -105,13 +120,25 @@ class Digest:
         rows = [row for row in self.open.values() if row.step == step]
         own = [row for row in rows if row.id in self._own]
         for row in own or rows[-1:]:
-            self._close(row)
+            if row.id not in self._wasted:
+                self._close(row)
+            elif self.accept_in_flight and row.nature == "bills":
+                self._close(row)
+                self.lost += 1
 
     def _close(self, row: Row) -> None:
         """What has acted has acted; what was billed counts only while nothing accounts for it."""
         del self.open[row.id]
         if row.nature == "bills":
             self._add(*_identity(row), times=-1)
+
+    def _count(self, row: Row) -> None:
+        """A numbered fault of a provider is as near as the calls before it; once it has struck, they count no more."""
+        for fault in self._numbered:
+            if fault.provider == row.provider and fault.operation in ("*", row.operation):
+                self._counts[fault] += 1
+                if self._counts[fault] <= fault.nth:
+                    self._add("counted", str(fault))
 
     def _add(self, *what: object, times: int = 1) -> None:
         part = int.from_bytes(hashlib.blake2b(repr(what).encode(), digest_size=8).digest())
@@ -124,6 +151,8 @@ def write(change: Change) -> bytes:
         return b"e" + change.to_bytes() + b"\n"
     if isinstance(change, Row):
         return b"r" + json.dumps(astuple(change)).encode() + b"\n"
+    if isinstance(change, Struck):
+        return b"s" + change.fault.encode() + b"\n"
     digest, data = change
     return b"b" + digest.encode() + b" " + base64.b64encode(data) + b"\n"
 
@@ -149,6 +178,8 @@ def _read_line(line: bytes) -> Change | Point:
         return Entry.from_bytes(body)
     if kind == b"r":
         return Row(*json.loads(body))
+    if kind == b"s":
+        return Struck(body.decode())
     if kind == b"b":
         digest, _, data = body.partition(b" ")
         return digest.decode(), base64.b64decode(data)

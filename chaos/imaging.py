@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from chaos.agent import Agent
+from chaos.faults import Struck
 from chaos.images import Change, read, write
 from chaos.launchers import Launcher
 from chaos.life import History, Images, ImageSpec, LifeEnd, LifeSpec, Report, Segment, Try
@@ -78,15 +79,33 @@ class Imaging:
         after = replace(image, history=(*image.history, lived.segment))
         return replace(lived, replay=self._live(after, perturb))
 
+    def begin(self, image: Image, perturb: tuple[str, ...]) -> Lived:
+        """One life from an image, and no replay."""
+        return self._live(image, perturb)
+
     def carry_out(self, schedule: Schedule, perturb: tuple[str, ...]) -> Try:
         """Live through one schedule, and on to the end of the run."""
         image, missed = self._crash_at(schedule, perturb)
-        for _ in range(MAX_LIVES):
+        for _ in range(MAX_LIVES + len(self.setting.faults)):
             lived = self.live(image, perturb)
             if lived.replay is not None:
                 break
-            image = self.delivered(lived) or image
+            image = self.delivered(lived) or self.resumed(lived) or image
         return self.as_try(lived, missed)
+
+    def under(self, faults: tuple[str, ...]) -> Imaging:
+        """The same under other faults."""
+        return replace(self, setting=replace(self.setting, faults=faults))
+
+    def resumed(self, lived: Lived) -> Image | None:
+        """The image after a life that raised where faults are planned: it is resumed without a crash.
+
+        None where there are none, or where the life has left everything as it was.
+        """
+        report = lived.end.report
+        if not self.setting.faults or report is None or report.outcome != "raised" or not lived.images.digests:
+            return None
+        return replace(lived.image, history=(*lived.image.history, replace(lived.segment, error=report.error)))
 
     def state_after(self, schedule: Schedule, perturb: tuple[str, ...]) -> list[Change]:
         """The durable state that a schedule leaves behind."""
@@ -103,23 +122,40 @@ class Imaging:
             if answered is not None:
                 image = answered
                 continue
-            size = next((size for size, passed in _points(lived.segment) if passed == point), None)
-            if size is None:
+            crashed = self.crashed(lived, point)
+            if crashed is None:
+                resumed = self.resumed(lived)
+                if resumed is not None and len(resumed.history) < len(schedule) + MAX_LIVES + len(self.setting.faults):
+                    image = resumed
+                    continue
                 missed = point
                 break
-            crashed = Segment(lived.segment.path, size)
-            image = replace(image, history=(*image.history, crashed), schedule=(*image.schedule, point))
+            image = crashed
         return image, missed
+
+    def crashed(self, lived: Lived, point: Point) -> Image | None:
+        """The image that a life leaves when it is killed at a point; None when it does not pass the point."""
+        size = next((size for size, passed in _points(lived.segment) if passed == point), None)
+        if size is None:
+            return None
+        image = lived.image
+        cut = Segment(lived.segment.path, size)
+        return replace(image, history=(*image.history, cut), schedule=(*image.schedule, point))
 
     def successors(self, lived: Lived, seen: set[int]) -> Iterator[Image]:
         """The images that a life has left and that were not seen; they are seen from now on.
 
-        What lies beyond a finding is marked as seen, and not started: it can only show the same again.
+        What lies beyond a finding is marked as seen, and not started: it can only show the same again. Of a life that
+        is resumed without a crash, the last image is one without a crash too; only its end shows what it has done.
         """
         images = lived.images
         fresh = [index for index, digest in enumerate(images.digests) if digest not in seen]
         seen.update(images.digests)
         clean = [index for index in fresh if images.dirty_from is None or index < images.dirty_from]
+        resumed = self.resumed(lived)
+        if resumed is not None and fresh[-1:] == [len(images.digests) - 1]:
+            yield resumed
+            clean = [index for index in clean if index != fresh[-1]]
         if not clean:
             return
         points = list(_points(lived.segment))
@@ -156,11 +192,12 @@ class Imaging:
 
     def beside(self, lived: Lived, run_id: str, perturb: tuple[str, ...]) -> Try:
         """Another run with the same providers, after the first one: its ledger goes on, its checkpoint is its own."""
-        rows = [write(change) for _, change in read((lived.segment,)) if isinstance(change, Row)]
+        changes = read((*lived.image.history, lived.segment))
+        rows = [write(change) for _, change in changes if isinstance(change, Row)]
         segment = self._segment()
         Path(segment).write_bytes(b"".join(rows))
         image = Image(history=(Segment(segment, sum(map(len, rows))),))
-        other = replace(self, setting=replace(self.setting, prefix=run_id))
+        other = replace(self, setting=replace(self.setting, prefix=run_id, faults=()))
         return other.as_try(other._live(image, perturb))  # noqa: SLF001 - it is one of us
 
     def forget(self, lived: Lived, kept: Iterable[Image]) -> None:
@@ -187,6 +224,7 @@ class Imaging:
             replay=replay.end if replay else None,
             entries=tuple(change for _, change in changes if isinstance(change, Entry)),
             rows=tuple(change for _, change in changes if isinstance(change, Row)),
+            struck=tuple((life, change.fault) for life, change in changes if isinstance(change, Struck)),
         )
 
     def _live(self, image: Image, perturb: tuple[str, ...]) -> Lived:
@@ -199,6 +237,7 @@ class Imaging:
             run_id=self.setting.prefix,
             seed=self.setting.seed,
             policies=self.setting.policies,
+            faults=self.setting.faults,
             seconds=self.setting.seconds,
             turn=number - 1 if "hash" in perturb else 0,
             image=ImageSpec(
@@ -218,9 +257,12 @@ class Imaging:
         return str(self.setting.folder / f"segment-{next(self._numbers)}")
 
     def _killed(self, lived: Lived, number: int, changes: list[tuple[int, Change | Point]]) -> LifeEnd:
-        """An earlier life, as it would have ended under a kill."""
+        """An earlier life, as it would have ended under a kill; or as a fault has ended it."""
         spec = replace(lived.end.spec, number=number)
-        return LifeEnd(spec=spec, report=Report(outcome="killed", trace=_trace(changes, number)), exit=-9)
+        error, trace = lived.image.history[number - 1].error, _trace(changes, number)
+        if error:
+            return LifeEnd(spec=spec, report=Report(outcome="raised", trace=trace, error=error), exit=0)
+        return LifeEnd(spec=spec, report=Report(outcome="killed", trace=trace), exit=-9)
 
 
 def _trace(changes: list[tuple[int, Change | Point]], number: int) -> tuple[Point, ...]:

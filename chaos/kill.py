@@ -9,6 +9,7 @@ from chaos.errors import HarnessError
 from chaos.exploring import Progress, exploring
 from chaos.options import Options
 from chaos.points import Point, Schedule
+from chaos.saved import save
 from chaos.verdict import Verdict
 
 
@@ -20,8 +21,11 @@ def kill(agent: Agent, options: Options | None = None, progress: Progress | None
     """
     began = time.monotonic()
     with exploring(agent, options or Options()) as found:
+        found.carry_out_saved(found.options.save)
         found.explore(progress or _ignore)
-        return found.verdict(time.monotonic() - began)
+        verdict = found.verdict(time.monotonic() - began)
+        save(agent.name, found.options.save, verdict.findings, found.options.faults)
+        return verdict
 
 
 def reproduce(agent: Agent, schedule: Schedule, options: Options | None = None) -> Verdict:

@@ -15,10 +15,14 @@ from fakes import Row
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What one life had written when it ended: the first `size` bytes of a file of changes."""
+    """What one life had written when it ended: the first `size` bytes of a file of changes.
+
+    `error` is what it raised, where a planned fault and no crash has ended it.
+    """
 
     path: str
     size: int
+    error: str = ""
 
 
 History = tuple[Segment, ...]
@@ -62,6 +66,7 @@ class Images:
         concurrent: steps were carried out in several threads or tasks.
         unseen: what the agent did outside of store and providers, as `what at file:line`.
         reads: unrecorded sources the agent read outside of steps, as `source at file:line`.
+        met: the planned faults that struck in this life.
     """
 
     digests: tuple[int, ...] = ()
@@ -75,6 +80,7 @@ class Images:
     concurrent: bool = False
     unseen: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    met: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +96,7 @@ class LifeSpec:
         kill_at: the point to die at: by its name, or as the nth that the life passes, from 1; None for a life that
             is left alone.
         policies: key policies of providers, by name.
+        faults: what is planned to go wrong beside crashes, as text (see `chaos.faults`).
         steady: the fakes answer equal requests equally.
         seconds: after which a life is ended, as hung.
         turn: whose turn it is among the launcher's parents, which differ in their hash seed.
@@ -103,6 +110,7 @@ class LifeSpec:
     seed: int
     kill_at: Point | int | None = None
     policies: Mapping[str, str] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
     steady: bool = False
     seconds: float = 60.0
     turn: int = 0
@@ -187,6 +195,7 @@ class Try:
         entries: the finished checkpoint; empty when the agent does not work through a `Run`.
         rows: the ledger.
         log: the end of what its lives printed.
+        struck: the faults of the store that struck, each with the number of the life.
     """
 
     schedule: Schedule
@@ -196,6 +205,13 @@ class Try:
     entries: tuple[Entry, ...]
     rows: tuple[Row, ...]
     log: str = ""
+    struck: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def met(self) -> Mapping[int, frozenset[str]]:
+        """The planned faults that struck, by the number of the life."""
+        struck = [*self.struck, *((row.life, text) for row in self.rows for text in row.fault.split())]
+        return {life: frozenset(text for number, text in struck if number == life) for life, _ in struck}
 
     @property
     def finished(self) -> LifeEnd | None:

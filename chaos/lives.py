@@ -8,6 +8,7 @@ from pathlib import Path
 
 from chaos.agent import Agent
 from chaos.errors import LaunchError
+from chaos.faults import Struck, faulty, note_struck, provider_faults, struck_in
 from chaos.life import ImageSpec, LifeSpec, Report
 from chaos.living import ended, redirect_output
 from chaos.points import Point
@@ -57,13 +58,21 @@ def _live_in_store(agent: Agent, spec: LifeSpec, send: Callable[[Report], None])
             send(Report(outcome="killed", trace=tuple(watch.trace)))
             die()
 
+    def strike(one: Struck) -> None:
+        note_struck(spec.folder, spec.number, one)
+
     random.seed(f"{spec.seed}:random:{spec.number}")
     watch = Watch(spec.number, passed)
     ledger = Path(spec.folder) / "ledger.db"
     store = WatchedStore(open_in(spec.store, spec.folder), watch) if agent.takes_run else None
+    before = [Struck(text) for _, text in struck_in(spec.folder)]
+    watched = store and faulty(store, spec.faults, before, strike)
+    faults = provider_faults(spec.faults)
     try:
-        with World(ledger, seed=spec.seed, policies=spec.policies, steady=spec.steady, witness=watch) as world:
-            return ended(agent, spec, store, world, watch)
+        with World(
+            ledger, seed=spec.seed, policies=spec.policies, faults=faults, steady=spec.steady, witness=watch
+        ) as world:
+            return ended(agent, spec, watched, world, watch)
     finally:
         if store is not None:
             store.close()

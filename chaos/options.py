@@ -14,6 +14,7 @@ from chaos.agent import Agent
 from chaos.checks import IN_FLIGHT, Judge, known_secrets
 from chaos.checks.case import Expected
 from chaos.errors import OptionError
+from chaos.faults import normal_fault
 from chaos.launchers import IN_PROCESS, LAUNCHERS
 from chaos.life import Try
 from chaos.money import check_model
@@ -34,6 +35,7 @@ class Options:
         reach: which schedules are tried.
         accept: what is accepted by name: `in-flight`.
         policies: how providers treat keys, by provider: the name of a preset.
+        faults: what goes wrong beside crashes, as text: `email.send#1:lost_after`, `store.append#2:fails`.
         deliver: answers for what the run waits for, by step id.
         launcher: `fork` or `spawn`; None for the best that this system has.
         jobs: tries at a time; None for one per core.
@@ -46,6 +48,7 @@ class Options:
         model: whose prices the tokens have that are told in money, as genai-prices names it.
         expected: the author's own oracle: given an `Ending`, it raises AssertionError or returns False.
         cross_check: images that are compared with what a real SIGKILL leaves behind.
+        save: the file that keeps the schedules which have found something; they are carried out first.
         folder: where the tries keep their files; None for memory where the system offers it (`/dev/shm`).
     """
 
@@ -53,12 +56,14 @@ class Options:
     reach: Reach = field(default_factory=Reach)
     accept: tuple[str, ...] = ()
     policies: Mapping[str, str] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
     deliver: Mapping[str, object] = field(default_factory=dict)
     launcher: str | None = None
     jobs: int | None = None
     seconds: float = 60.0
     seed: int = 0
     folder: Path | None = None
+    save: Path | None = None
     exact: bool = False
     perturb: tuple[str, ...] = SOURCES
     max_images: int | None = None
@@ -68,6 +73,10 @@ class Options:
     cross_check: int = 0
     model: str | None = None
     expected: Expected | None = None
+
+    def __post_init__(self) -> None:
+        """Give every fault its one spelling, by which it is known in ledgers. Raises `OptionError` on a bad one."""
+        object.__setattr__(self, "faults", tuple(dict.fromkeys(map(normal_fault, self.faults))))
 
     def check(self) -> None:
         """Refuse what cannot work, before any life is started.
@@ -126,6 +135,7 @@ class Options:
         parts = [] if self.store == "sqlite" else ["--store", self.store]
         parts += [part for name in self.accept for part in ("--accept", name)]
         parts += [part for item in self.policies.items() for part in ("--policy", "=".join(item))]
+        parts += [part for text in self.faults for part in ("--fault", text)]
         parts += [part for step, value in self.deliver.items() for part in ("--deliver", f"{step}={json.dumps(value)}")]
         parts += ["--seed", str(self.seed)] if self.seed else []
         return "".join(f" {shlex.quote(part)}" for part in parts)

@@ -24,6 +24,7 @@ from freezegun.api import FakeDate, FakeDatetime
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 
+from chaos.faults import provider_faults
 from chaos.life import LifeSpec
 from chaos.sources import Noted
 from chaos.unseen import watching
@@ -105,7 +106,8 @@ def perturbed(spec: LifeSpec, sources: tuple[str, ...]) -> Iterator[Noted]:
 
 def world_of(spec: LifeSpec, sources: tuple[str, ...], witness: Witness) -> World:
     """The providers in memory: model and index answer equally, or as differently as real ones do."""
-    world = World(seed=spec.seed, policies=spec.policies, witness=witness)
+    faults = provider_faults(spec.faults)
+    world = World(seed=spec.seed, policies=spec.policies, faults=faults, witness=witness)
     world.llm = replace(world.llm, lifelike=Lifelike(spec.seed, steady="answers" not in sources))
     world.search = replace(world.search, lifelike=Lifelike(spec.seed, steady="search" not in sources))
     return world

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from chaos.findings import Finding
+from chaos.safety import summary_of
 from chaos.verdict import Verdict, Word
 
 COLOURS = {
@@ -55,6 +56,7 @@ def remarks(verdict: Verdict) -> list[str]:
         *(("accepted", text) for text in verdict.accepted),
         *(("not covered", text) for text in verdict.not_covered),
         *(("note", text) for text in verdict.notes),
+        *(("safe by", text) for text in (() if verdict.findings or verdict.reasons else summary_of(verdict.steps))),
     ]
     return [clean(f"  {label}: {text}") for label, text in pairs]
 

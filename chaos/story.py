@@ -46,7 +46,8 @@ def _line(life: LifeEnd, rows: list[Row]) -> str:
 def _call(row: Row) -> str:
     usage = f", {row.tokens_in + row.tokens_out} tokens" if row.nature == "bills" else ""
     outcome = f"deduplicated onto call {row.original}" if row.original else f"{row.outcome} as call {row.id}"
-    return f"{row.provider}.{row.operation} key={row.key or '-'} → {outcome}{usage}"
+    fault = f" · FAULT {row.fault}" if row.fault else ""
+    return f"{row.provider}.{row.operation} key={row.key or '-'} → {outcome}{usage}{fault}"
 
 
 def _end(life: LifeEnd) -> list[str]:

@@ -12,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from chaos.agent import Agent
+from chaos.faults import struck_in
 from chaos.launchers import Launcher
 from chaos.life import LifeEnd, LifeSpec, Try
 from chaos.points import Point, Schedule
@@ -32,6 +33,7 @@ class Setting:
         store: see `chaos.stores.open_in`.
         seed: of the fakes and of `random`.
         policies: key policies of providers, by name.
+        faults: what is planned to go wrong beside crashes, as text.
         deliver: what is delivered when the run waits for it, by step id.
         seconds: after which a life is ended, as hung.
         folder: where the folders of the tries are made.
@@ -41,6 +43,7 @@ class Setting:
     store: str = "sqlite"
     seed: int = 0
     policies: Mapping[str, str] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
     deliver: Mapping[str, object] = field(default_factory=dict)
     seconds: float = 60.0
     folder: Path
@@ -58,11 +61,16 @@ class Tries:
     _replays: dict[tuple[int, bytes], LifeEnd] = field(default_factory=dict)
     _numbers: count[int] = field(default_factory=count)
 
-    def carry_out(self, kills: Sequence[Point | int]) -> Try:
-        """One try with a kill in each life: at a named point, or at the nth one as far as the life has so many."""
+    def carry_out(self, kills: Sequence[Point | int], *, faults: tuple[str, ...] | None = None) -> Try:
+        """One try with a kill in each life: at a named point, or at the nth one as far as the life has so many.
+
+        A life that a planned fault ends before its point is resumed by one that is killed there. The faults are those
+        of the setting if they are None.
+        """
         folder = Path(tempfile.mkdtemp(prefix="try-", dir=self.setting.folder))
         try:
-            return self._live_all(self._first_spec(folder), kills)
+            spec = self._first_spec(folder)
+            return self._live_all(spec if faults is None else replace(spec, faults=faults), kills)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -71,8 +79,12 @@ class Tries:
         folder = Path(tempfile.mkdtemp(prefix="try-", dir=self.setting.folder))
         try:
             spec = self._first_spec(folder)
-            for number, point in enumerate(schedule, 1):
-                self._live(_nth(spec, number, point))
+            number = 0
+            for point in schedule:
+                lives: list[LifeEnd] = []
+                while not lives or self._is_resumed(spec, lives):
+                    number += 1
+                    lives.append(self._live(_nth(spec, number, point)))
             return [*self._entries(spec), *_rows(folder)]
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -86,6 +98,7 @@ class Tries:
             run_id=setting.prefix if is_fresh(setting.store) else f"{setting.prefix}-{next(self._numbers)}",
             seed=setting.seed,
             policies=setting.policies,
+            faults=setting.faults,
             steady=not self.agent.takes_run,
             seconds=setting.seconds,
         )
@@ -94,12 +107,12 @@ class Tries:
         planned = deque(kills)
         lives: list[LifeEnd] = []
         missed: Point | None = None
-        while not self._is_over(lives, planned):
+        while not self._is_over(spec, lives, planned):
             life = self._live(_nth(spec, len(lives) + 1, planned[0] if planned else None))
             lives.append(life)
             if life.killed_at is not None:
                 planned.popleft()
-            elif planned and not self._can_go_on(life):
+            elif planned and not self._can_go_on(life) and not self._is_resumed(spec, lives):
                 missed = planned[0] if isinstance(planned[0], Point) else None
                 planned.clear()
         entries = self._entries(spec)
@@ -112,9 +125,10 @@ class Tries:
             entries=entries,
             rows=_rows(Path(spec.folder)),
             log=_tail(Path(spec.folder) / "output.log"),
+            struck=struck_in(spec.folder),
         )
 
-    def _is_over(self, lives: list[LifeEnd], planned: Collection[object]) -> bool:
+    def _is_over(self, spec: LifeSpec, lives: list[LifeEnd], planned: Collection[object]) -> bool:
         if not lives or planned or lives[-1].killed_at is not None:
             return False
         last = lives[-1].report
@@ -123,7 +137,13 @@ class Tries:
         if last.outcome in ("suspended", "held"):
             return not self._can_go_on(lives[-1])
         kills = sum(life.killed_at is not None for life in lives)
-        return len(lives) >= kills + len(self.setting.deliver) + MAX_LIVES
+        return len(lives) >= kills + len(self.setting.deliver) + _patience(spec)
+
+    def _is_resumed(self, spec: LifeSpec, lives: list[LifeEnd]) -> bool:
+        """Whether the last life raised where faults are planned, so that the next one may come to the planned point."""
+        last = lives[-1].report
+        raised = sum(life.report is not None and life.report.outcome == "raised" for life in lives)
+        return bool(spec.faults) and last is not None and last.outcome == "raised" and raised < _patience(spec)
 
     def _can_go_on(self, life: LifeEnd) -> bool:
         """Whether the life waits for something that is delivered."""
@@ -163,6 +183,11 @@ class Tries:
             return tuple(store.entries(spec.run_id))
         finally:
             store.close()
+
+
+def _patience(spec: LifeSpec) -> int:
+    """Lives without a planned kill that a run is given: each fault may cost it one."""
+    return MAX_LIVES + len(spec.faults)
 
 
 def _nth(spec: LifeSpec, number: int, kill_at: Point | int | None = None) -> LifeSpec:

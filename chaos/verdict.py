@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from chaos.findings import Finding
+from chaos.safety import Safety
 
 
 class Word(StrEnum):
@@ -35,6 +36,7 @@ class Verdict:
         reasons: why the exploring was inconclusive.
         notes: what a reader should know besides.
         findings: what is wrong, the gravest first.
+        steps: why each step is safe, where records can be seen.
     """
 
     agent: str
@@ -49,6 +51,7 @@ class Verdict:
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    steps: tuple[Safety, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -86,4 +89,5 @@ class Verdict:
             "notes": list(self.notes),
             **({} if self.images is None else {"images": self.images}),
             "findings": [finding.as_json() for finding in self.findings],
+            "steps": [{"step": one.step, "why": one.why, "guarantee": one.guarantee} for one in self.steps],
         }

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from chaos.accounts import Surplus
 from chaos.agent import Agent
 from chaos.checks import IN_FLIGHT, Judge
 from chaos.errors import HarnessError
-from chaos.exploring import Progress, accepted_text, setting_of, unplanned_text
+from chaos.exploring import Progress, accepted_text, not_met, setting_of, unplanned_text
 from chaos.findings import Finding, merge
 from chaos.images import structure
 from chaos.imaging import DELIVERED, Image, Imaging, Lived
@@ -22,6 +23,8 @@ from chaos.launchers import launcher_for
 from chaos.life import Try
 from chaos.options import Options
 from chaos.points import Point, Schedule, format_schedule
+from chaos.safety import safety_of
+from chaos.saved import save, saved_for
 from chaos.tries import MAX_LIVES, Tries
 from chaos.verdict import Verdict
 
@@ -34,10 +37,13 @@ def verify(agent: Agent, options: Options | None = None, progress: Progress | No
     """
     began = time.monotonic()
     with _verifying(agent, options or Options()) as found:
+        found.carry_out_saved(found.options.save)
         found.explore(began, progress or (lambda *_: None))
         found.name_sources()
         found.cross_check()
-        return found.verdict(time.monotonic() - began)
+        verdict = found.verdict(time.monotonic() - began)
+        save(agent.name, found.options.save, verdict.findings, found.options.faults)
+        return verdict
 
 
 OTHER_RUN = "other-run"
@@ -92,6 +98,7 @@ class _Verifying:
     findings: list[Finding] = field(default_factory=list)
     accepted: list[Surplus] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    deduplicated: set[str] = field(default_factory=set)
     held: Counter[str] = field(default_factory=Counter)
     unseen: dict[str, None] = field(default_factory=dict)
     concurrent: bool = False
@@ -103,9 +110,13 @@ class _Verifying:
     images: int = 1
     begun: int = 0
     lives: int = 0
+    met: set[str] = field(default_factory=set)
 
     def explore(self, began: float, progress: Progress) -> None:
         """Start a life in every image, the ones nearest to the beginning first."""
+        self._live_without_faults()
+        if self.reasons and not self.begun:
+            return
         self.frontier += [Image(interleaving=seed) for seed in range(self.options.interleavings + 1)]
         running: deque[Future[Lived]] = deque()
         jobs = self.options.cores
@@ -119,17 +130,33 @@ class _Verifying:
                     break
                 self._take(running.popleft().result())  # in order, so that what is found does not depend on speed
                 progress(self.begun, self.images, len(self.findings))
-                if self.begun == 1 and self.reasons:
+                if self.begun == 1 and self.reasons and not self.options.faults:
                     return
+
+    def carry_out_saved(self, file: Path | None) -> None:
+        """Carry out first what has found something before; what does not fit the agent any more is noted."""
+        for saved in saved_for(self.agent.name, file):
+            self._live_without_faults(always=True)
+            if self.reasons or file is None:
+                return
+            run = self.imaging.under(saved.faults).carry_out(saved.schedule, self.options.perturb)
+            self.lives += len(run.lives) + (run.replay is not None)
+            if run.missed is not None:
+                self.notes += (saved.stale(run.missed, file),)
+            elif self.judge is not None:
+                judge = replace(self.options, faults=saved.faults).judge(self.agent, self.judge.baseline)
+                self.findings += judge.judge(run).findings
 
     def carry_out(self, schedule: Schedule) -> None:
         """Carry out one schedule alone; the baseline is what the empty one gives, and a broken one."""
+        self._live_without_faults()
         self._take(self._live(Image()))
-        if self.reasons or not schedule or self.judge is None:
+        if self.reasons or self.judge is None or not (schedule or self.options.faults):
             return
         run = self.imaging.carry_out(schedule, self.options.perturb)
         self.lives += len(run.lives) + (run.replay is not None)
         self.findings = list(self.judge.judge(run).findings)
+        self.met.update(text for texts in run.met.values() for text in texts)
         if run.missed is not None:
             self.reasons.append(f"a planned crash did not happen: no life passed {run.missed}")
         self.left += len(self.frontier)
@@ -173,9 +200,10 @@ class _Verifying:
             seconds=seconds,
             accepted=accepted_text(self.accepted),
             not_covered=tuple(self._not_covered()),
-            reasons=tuple(dict.fromkeys(self.reasons)),
+            reasons=tuple(dict.fromkeys([*self.reasons, *not_met(self.options.faults, self.met)])),
             notes=self.notes,
             findings=merge(self.findings),
+            steps=safety_of(self.judge.baseline, self.deduplicated, self.held) if self.judge else (),
         )
 
     def _live(self, image: Image) -> Lived:
@@ -187,12 +215,26 @@ class _Verifying:
                 break
         return lived
 
+    def _live_without_faults(self, *, always: bool = False) -> None:
+        """Where faults are planned, the baseline is a life without them; once."""
+        if (self.options.faults or always) and self.judge is None:
+            imaging = self.imaging
+            self.imaging = imaging.under(())
+            lived = self._live(Image())
+            self._take_baseline(lived)
+            self._note_end(lived)
+            self.imaging.forget(lived, ())
+            self.lives += 1 + (lived.replay is not None)
+            self.imaging = imaging
+
     def _take(self, lived: Lived) -> None:
         self.begun += 1
+        self.met.update(lived.images.met)
         self.lives += 1 + (lived.replay is not None)
         self.concurrent |= lived.images.concurrent
+        self.deduplicated.update(lived.images.deduplicated)
         self.unseen.update(dict.fromkeys(lived.images.unseen))
-        if self.judge is None:
+        if self.judge is None or (self.judge.baseline.finished is None and lived.replay is not None):
             self._take_baseline(lived)
         elif self._is_suspicious(lived):
             self._judge(lived)
@@ -200,6 +242,7 @@ class _Verifying:
         self._follow(lived)
 
     def _take_baseline(self, lived: Lived) -> None:
+        """The first life is what others are held against; one that waits for an answer, until a life has finished."""
         run = self.imaging.as_try(lived)
         self.judge = self.options.judge(self.agent, run)
         self.unbacked = frozenset(lived.images.unbacked)
@@ -238,6 +281,8 @@ class _Verifying:
 
     def _judge(self, lived: Lived) -> None:
         assert self.judge is not None  # noqa: S101 - the baseline comes first
+        if self.imaging.resumed(lived) is not None:
+            return  # only the end of the run shows what it has done in vain
         judgement = self.judge.judge(self.imaging.as_try(lived))
         self.findings += judgement.findings
         self.accepted += judgement.accepted
@@ -252,6 +297,12 @@ class _Verifying:
             return
         if report.outcome == "held":
             self.held[report.waits_for] += 1
+        elif report.outcome == "raised" and self.imaging.resumed(lived) is not None:
+            return
+        elif report.outcome == "raised" and lived.images.met:
+            self.reasons.append(
+                f"under {where!r}, the agent raised {report.error}; a planned fault struck in each life"
+            )
         elif report.outcome == "raised" and not lived.image.schedule:
             self.reasons.append(f"without any crash, the agent raised {report.error} ({report.where})")
 
@@ -268,6 +319,8 @@ class _Verifying:
         for image in fresh:
             if most is not None and len(image.schedule) > most:
                 self.too_long += 1
+            elif image.schedule == lived.image.schedule:
+                self.frontier.appendleft(image)  # it is no crash further away
             else:
                 self.frontier.append(image)
                 if not image.interleaving and all(point.place != DELIVERED for point in image.schedule):

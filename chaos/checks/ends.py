@@ -50,9 +50,15 @@ def outcome(case: Case) -> Iterator[Fact]:
 
 
 def end(case: Case) -> Iterator[Fact]:
-    """A run that was killed comes to its end in the lives that follow."""
-    last = case.run.lives[-1].report
-    if last is None or last.outcome != "raised" or not case.run.schedule:
+    """A run that was killed, or met a fault, comes to its end in the lives that follow.
+
+    A fault that strikes in the last life too leaves it no chance; the verdict says so.
+    """
+    run = case.run
+    last = run.lives[-1].report
+    if last is None or last.outcome != "raised" or not (run.schedule or run.met):
+        return
+    if run.lives[-1].spec.number in run.met:
         return
     cause, fix = cause_of_error(last.error, "let a resumed life go on from what the killed one left behind")
     yield Fact(

@@ -15,12 +15,13 @@ class Figure:
     Attributes:
         name: what was measured.
         value: the median, in `unit`.
-        unit: `kills/s`, `s` or `µs`.
+        unit: of the value: a rate (`kills/s`), a time (`s`, `µs`) or a size (`MB`).
         baseline: what it is held against, measured in the same run, turn by turn.
         baseline_value: the median of that, in `unit`.
         ratio: how many times the baseline; how many times as fast, where the unit is a rate.
         aim: in words.
         met: whether the aim was reached; None where there is none.
+        note: what else there is to say about it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Figure:
     baseline_value: float | None = None
     aim: str = ""
     met: bool | None = None
+    note: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -54,6 +56,9 @@ class Sizes:
         records: lengths of the checkpoints that are resumed: smallest, the one with an aim, largest.
         calls: provider calls in a turn.
         worlds: worlds made in a turn.
+        respawned: patterns of the points of the long agent that are killed at for the extrapolation.
+        lengths: steps of the agents that are verified; the last has the aim.
+        budget: seconds after which such a verification is ended, incomplete.
     """
 
     repeats: int = 3
@@ -64,6 +69,9 @@ class Sizes:
     records: tuple[int, int, int] = (1_000, 10_000, 20_000)
     calls: int = 300
     worlds: int = 30
+    respawned: tuple[str, ...] = ("answer:*[05]@unrecorded",)
+    lengths: tuple[int, ...] = (61, 250, 1_000)
+    budget: int = 100
 
 
 QUICK = Sizes(
@@ -75,6 +83,9 @@ QUICK = Sizes(
     records=(5, 10, 20),
     calls=5,
     worlds=2,
+    respawned=("notify@unrecorded",),
+    lengths=(3, 5),
+    budget=20,
 )
 
 

@@ -32,6 +32,11 @@ def test_every_figure_is_in_the_table_and_in_the_json(tmp_path: Path) -> None:
         assert_compared(figures[f"one recorded step, {store}"])
         assert {f"resuming {count} recorded steps, {store}" for count in (5, 10, 20)} <= figures.keys()
         assert_compared(figures[f"one record of 20, {store}"])
+    assert_compared(figures["single points covered a second, all sequences included"])
+    assert "safe" in figures["61-step research agent verified"]["note"]
+    for count in (3, 5):
+        assert figures[f"{count} steps verified"]["note"].startswith("safe: ")
+        assert figures[f"{count} steps verified, memory at most"]["value"] > 0
     for call in ("email.send", "llm.complete"):
         assert_compared(figures[f"one keyed {call}, ledger in a file"])
     assert sum(name.startswith("one World on") for name in figures) == 2
