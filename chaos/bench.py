@@ -24,6 +24,9 @@ from chaos.points import Point, Schedule
 from chaos.tries import Setting
 from chaos.verdict import Verdict
 
+RESTART = ("clock", "random", "uuid", "answers", "search", "environment")
+"""What differs between lives in one process: its hash seed and the caches of its modules are what they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
@@ -51,13 +54,16 @@ class Bench:
     options: Options
     folder: Path
     baseline: Try
-    known: dict[Schedule, Lived] = field(default_factory=dict)
+    known: dict[Schedule, tuple[Lived, tuple[Point, ...]]] = field(default_factory=dict)
 
     def points_after(self, schedule: Schedule) -> tuple[Point, ...]:
         """The points that the life after a schedule passes, in order, each once; none when it does not get there."""
-        with _imaging(self.agent, self.options, self.folder) as imaging:
-            lived = self._lived_after(schedule, imaging)
-            return tuple(dict.fromkeys(imaging.passed(lived))) if lived is not None else ()
+        if schedule not in self.known:
+            folder = Path(tempfile.mkdtemp(dir=self.folder))  # it stays, for the lives that go on from there
+            with _imaging(self.agent, self.options, folder) as imaging:
+                self._live_after(schedule, imaging)
+        known = self.known.get(schedule)
+        return known[1] if known is not None else ()
 
     def carry_out(self, schedule: Schedule, faults: tuple[str, ...], perturb: tuple[str, ...]) -> Carried:
         """Carry out one schedule, and judge what comes of it."""
@@ -87,16 +93,17 @@ class Bench:
     def _judge(self, options: Options) -> Judge:
         return options.judge(self.agent, self.baseline)
 
-    def _lived_after(self, schedule: Schedule, imaging: Imaging) -> Lived | None:
-        if schedule not in self.known:
-            image: Image | None = Image()
-            if schedule:
-                before = self._lived_after(schedule[:-1], imaging)
-                image = imaging.crashed(before, schedule[-1]) if before is not None else None
-            if image is None:
-                return None
-            self.known[schedule] = imaging.begin(image, ())
-        return self.known[schedule]
+    def _live_after(self, schedule: Schedule, imaging: Imaging) -> None:
+        """Make known what a life after a schedule passes, if it gets there."""
+        image: Image | None = Image()
+        if schedule:
+            if schedule[:-1] not in self.known:
+                self._live_after(schedule[:-1], imaging)
+            before = self.known.get(schedule[:-1])
+            image = imaging.crashed(before[0], schedule[-1]) if before is not None else None
+        if image is not None:
+            lived = imaging.begin(image, self.options.perturb)
+            self.known[schedule] = lived, tuple(dict.fromkeys(imaging.passed(lived)))
 
 
 def bench_for(agent: Callable[..., object], given: tuple[object, ...], policies: Mapping[str, str]) -> Bench:
@@ -111,7 +118,7 @@ def bench_for(agent: Callable[..., object], given: tuple[object, ...], policies:
 
 @lru_cache(maxsize=64)
 def _set_up(wanted: _Wanted) -> Bench:
-    agent, options = wanted.agent, Options(launcher=IN_PROCESS, perturb=(), policies=dict(wanted.policies))
+    agent, options = wanted.agent, Options(launcher=IN_PROCESS, perturb=RESTART, policies=dict(wanted.policies))
     if not agent.takes_run:
         raise HarnessError(f"{agent.name} takes no Run, so no crash image can be taken of it; chaos.kill tries it")
     options.check()
@@ -119,7 +126,7 @@ def _set_up(wanted: _Wanted) -> Bench:
     folder = tempfile.TemporaryDirectory(prefix="crashwindow-")
     atexit.register(folder.cleanup)
     with _imaging(agent, options, Path(folder.name)) as imaging:
-        baseline = imaging.carry_out((), ())
+        baseline = imaging.carry_out((), options.perturb)
     last = baseline.lives[-1].report
     if baseline.finished is None:
         how = (last.error or last.outcome) if last else "it died"

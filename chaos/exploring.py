@@ -202,7 +202,8 @@ class Exploring:
         elif run.finished is None and (run.lives[-1].report is None or run.lives[-1].report.outcome == "suspended"):
             self.reasons.append(f"under {text!r}, {_unfinished(run)}")
         elif run.finished is None and run.lives[-1].spec.number in run.met:
-            self.reasons.append(f"under {text!r}, {_unfinished(run)}, by a fault in each of its lives")
+            where = f"under {text!r}" if text else "without any kill"
+            self.reasons.append(f"{where}, {_unfinished(run)}, by a fault in each of its lives")
 
     def _note(self, run: Try) -> None:
         if run.replay is not None and run.replay.unplanned is not None:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import hypothesis
 from hypothesis import strategies as st
 
-from chaos.bench import Bench, bench_for
+from chaos.bench import RESTART, Bench, bench_for
 from chaos.points import Point, Schedule, format_schedule
 from chaos.report import verdict_text
 from chaos.verdict import Verdict, Word
@@ -35,7 +35,7 @@ def schedules(
     """Schedules of up to `max_crashes` crashes, each at a point that the life in question really passes.
 
     Crashes in recoveries are among them. A failing schedule shrinks to fewer crashes, and to earlier points. Where
-    points are given instead of an agent, a schedule never goes back among them, and XX
+    points are given instead of an agent, a schedule never goes back among them, and may name one that is not passed.
     """
     if not callable(agent):
         order = range(len(agent))
@@ -78,7 +78,7 @@ def judged(
     schedule: Schedule,
     *input: object,  # noqa: A002 - the word of design and CLI
     faults: Sequence[str] = (),
-    perturb: Sequence[str] = (),
+    perturb: Sequence[str] = RESTART,
     policies: Mapping[str, str] = _NO_POLICIES,
 ) -> Verdict:
     """Carry out one schedule in this process, and judge what comes of it.
@@ -98,7 +98,7 @@ def assert_safe(
     schedule: Schedule,
     *input: object,  # noqa: A002 - the word of design and CLI
     faults: Sequence[str] = (),
-    perturb: Sequence[str] = (),
+    perturb: Sequence[str] = RESTART,
     policies: Mapping[str, str] = _NO_POLICIES,
 ) -> None:
     """Fail unless the agent is safe under one schedule.

@@ -300,9 +300,7 @@ class _Verifying:
         elif report.outcome == "raised" and self.imaging.resumed(lived) is not None:
             return
         elif report.outcome == "raised" and lived.images.met:
-            self.reasons.append(
-                f"under {where!r}, the agent raised {report.error}; a planned fault struck in each life"
-            )
+            self.reasons.append(f"{_told(where)}, the agent raised {report.error}, by a fault in each of its lives")
         elif report.outcome == "raised" and not lived.image.schedule:
             self.reasons.append(f"without any crash, the agent raised {report.error} ({report.where})")
 
@@ -393,6 +391,10 @@ class _Verifying:
         self.lives += len(run.lives) + (run.replay is not None)
         found = self.judge.judge(run).findings
         return run if any(other.check == finding.check for other in found) else None
+
+
+def _told(schedule: str) -> str:
+    return f"under {schedule!r}" if schedule else "without any crash"
 
 
 _SOURCES = {

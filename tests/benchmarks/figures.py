@@ -71,7 +71,7 @@ class Sizes:
     worlds: int = 30
     respawned: tuple[str, ...] = ("answer:*[05]@unrecorded",)
     lengths: tuple[int, ...] = (61, 250, 1_000)
-    budget: int = 100
+    budget: int = 75
 
 
 QUICK = Sizes(

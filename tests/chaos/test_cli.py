@@ -42,6 +42,17 @@ def test_the_command_of_a_finding_reproduces_it() -> None:
     assert "was sent 2 times, expected 1" in done.stdout
 
 
+def test_a_finding_under_a_fault_is_saved_and_shown_again_by_its_command(tmp_path: Path) -> None:
+    fault = ("--fault", "email.send#1:lost_after", "--format", "json")
+    saved = tmp_path / "found.json"
+    found = crashwindow("verify", "scenarios.newsletter:unkeyed", *fault, "--save", str(saved))
+    assert found.returncode == 1
+    assert "lost_after" in saved.read_text()
+    assert crashwindow("reproduce", "scenarios.newsletter:unkeyed", "", *fault).returncode == 1
+    wrong = crashwindow("kill", "scenarios.newsletter:unkeyed", "--fault", "email.send:lost")
+    assert (wrong.returncode, "did you mean 'lost_after'?" in wrong.stderr) == (2, True)
+
+
 def test_an_inconclusive_verdict_exits_with_3() -> None:
     assert crashwindow("kill", "scenarios.approval:agent").returncode == 3
 

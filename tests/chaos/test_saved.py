@@ -90,7 +90,7 @@ def test_a_schedule_that_no_longer_fits_is_told_and_stays(tmp_path: Path) -> Non
     ("content", "fact"),
     [
         ("{", "JSON"),
-        ('["a"]', "dictionary"),
+        ('["a"]', "object"),
         (json.dumps({NAME: [{"schedule": "send@unrecorded"}]}), "required"),
         (json.dumps({NAME: [{**LINE, "check": "duplicate-efect"}]}), "did you mean 'duplicate-effect'"),
         (json.dumps({NAME: [{**LINE, "schedule": "send@unrecordet"}]}), "did you mean 'unrecorded'"),

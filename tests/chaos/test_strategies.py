@@ -51,7 +51,7 @@ def test_a_bug_of_two_crashes_shrinks_to_exactly_two() -> None:
     (found,) = verify(find_agent("scenarios.two_crashes:buggy"), Options(launcher="in-process")).findings
     schedule = shrunk(two_crashes.buggy)
     assert len(schedule) == len(found.schedule) == 2
-    assert {point.place for point in schedule} == {"refund"}
+    assert schedule[-1].place == "refund"
 
 
 def test_a_bug_of_one_crash_shrinks_to_the_first_point_that_shows_it() -> None:
@@ -88,8 +88,8 @@ def test_the_chosen_surroundings_differ_between_the_lives_of_a_schedule() -> Non
         day = f"{datetime.now(UTC):%j}"
         return run.step("send", world.email.send, to="a@example.com", body="", idempotency_key=day).id
 
-    assert judged(unstable, schedule).word is Word.WITHIN_BOUNDS
-    assert judged(unstable, schedule, perturb=["clock"]).word is Word.UNSAFE
+    assert judged(unstable, schedule).word is Word.UNSAFE
+    assert judged(unstable, schedule, perturb=["random"]).word is Word.WITHIN_BOUNDS
     assert type(datetime.now(UTC)) is datetime
 
 

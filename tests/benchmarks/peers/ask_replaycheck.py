@@ -10,6 +10,5 @@ began = time.perf_counter()
 reports = {half: check_half(half) for half in sys.argv[1:]}
 seconds = time.perf_counter() - began
 tries = sum(report.schedules_run for report in reports.values())
-sys.stdout.write(
-    json.dumps({"found": {half: not report for half, report in reports.items()}, "tries": tries, "seconds": seconds})
-)
+found = {half: not report for half, report in reports.items()}
+sys.stdout.write(json.dumps({"found": found, "tries": tries, "seconds": seconds}))

@@ -21,6 +21,8 @@ READER = "reader@example.com"
 def run(half: str, folder: Path, point: Callable[[str], object] = lambda _: None) -> None:
     """Go on from the checkpoint in the folder to the end. `point` is told of every place where it may die."""
     providers, records = Providers(folder), _load(folder)
+    if "send" in records:
+        return  # it has ended
     resumed = bool(records)
 
     def step(name: str, work: Callable[[], str]) -> str:

@@ -27,7 +27,7 @@ import venv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from rich.console import Console
 from rich.table import Table
@@ -134,7 +134,7 @@ def _verify() -> Told:
         report = Path(folder) / "report.xml"
         options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(HERE), f"--junitxml={report}"]
         _run([sys.executable, "-m", "pytest", *options, str(HERE / "with_crashwindow.py")], _path(), {0, 1})
-        cases = ElementTree.parse(report).getroot().iter("testcase")
+        cases = ET.parse(report).getroot().iter("testcase")
         failed = {case.get("name", "").partition("[")[2][:-1]: case.find("failure") is not None for case in cases}
     if failed != told.found:
         raise NotRun(f"the command found {told.found}, the test file {failed}")

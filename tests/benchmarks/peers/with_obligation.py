@@ -11,7 +11,7 @@ from plain_providers import Providers
 from pytest_obligation.host import Host, configure
 from pytest_obligation.process_histories import ProcessHistory, die_here, fault_environment
 
-configure(Host(name="plain", production_packages={"app"}))
+configure(Host(production_packages={"app"}))
 
 STEPS = ("plan", "research", "write", "send")
 BOOKS = [("mail", "reader@example.com", 1), ("model", "plan", 1), ("model", "write", 1)]
