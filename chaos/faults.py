@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from chaos.errors import OptionError
 from chaos.points import nearest
+from chaos.wrapped import WrappedStore
 from durable_core import Lease, Store, StoreError
 from durable_core.entries import OUTCOMES, Entry
 from fakes import Fault, Row, UnknownName
@@ -140,7 +141,7 @@ def struck_in(folder: str) -> tuple[tuple[int, str], ...]:
 
 
 @dataclass(slots=True)
-class FaultyStore:
+class FaultyStore(WrappedStore):
     """A store whose planned writes go wrong, once each. `struck` is told of each, when it is durable or refused.
 
     Attributes:
@@ -150,22 +151,9 @@ class FaultyStore:
         struck: makes durable that a fault has struck.
     """
 
-    inner: Store
     faults: list[StoreFault]
     failed: int
     struck: Callable[[Struck], None]
-
-    def acquire(self, run_id: str) -> Lease:
-        """As the store itself."""
-        return self.inner.acquire(run_id)
-
-    def release(self, lease: Lease) -> None:
-        """As the store itself."""
-        self.inner.release(lease)
-
-    def entries(self, run_id: str) -> list[Entry]:
-        """As the store itself."""
-        return self.inner.entries(run_id)
 
     def append(self, run_id: str, entry: Entry, lease: Lease | None) -> None:
         """As the store itself, unless this write is to go wrong. The core writes one entry of a run at a time."""
@@ -180,22 +168,6 @@ class FaultyStore:
             self.failed += 1
         self.struck(Struck(str(fault)))
         raise fault.error()
-
-    def put_blob(self, run_id: str, data: bytes) -> str:
-        """As the store itself."""
-        return self.inner.put_blob(run_id, data)
-
-    def get_blob(self, run_id: str, digest: str) -> bytes:
-        """As the store itself."""
-        return self.inner.get_blob(run_id, digest)
-
-    def runs(self) -> list[str]:
-        """As the store itself."""
-        return self.inner.runs()
-
-    def close(self) -> None:
-        """As the store itself."""
-        self.inner.close()
 
     def _due(self, run_id: str, entry: Entry) -> StoreFault | None:
         if not self.faults:

@@ -16,7 +16,8 @@ from typing import NoReturn
 
 from chaos.coverage import save_coverage
 from chaos.points import FINISH, START, Point, Window, place_of_call, place_of_step
-from durable_core import Lease, Store, current_step
+from chaos.wrapped import WrappedStore
+from durable_core import Lease, current_step
 from durable_core.entries import OUTCOMES, Entry
 from fakes import Call, Caller
 
@@ -73,23 +74,10 @@ class Watch:
 
 
 @dataclass(slots=True)
-class WatchedStore:
+class WatchedStore(WrappedStore):
     """A store that tells a `Watch` of every record."""
 
-    inner: Store
     watch: Watch
-
-    def acquire(self, run_id: str) -> Lease:
-        """As the store itself."""
-        return self.inner.acquire(run_id)
-
-    def release(self, lease: Lease) -> None:
-        """As the store itself."""
-        self.inner.release(lease)
-
-    def entries(self, run_id: str) -> list[Entry]:
-        """As the store itself."""
-        return self.inner.entries(run_id)
 
     def append(self, run_id: str, entry: Entry, lease: Lease | None) -> None:
         """As the store itself, with a point before and after."""
@@ -105,18 +93,6 @@ class WatchedStore:
             digest = self.inner.put_blob(run_id, data)
             self.watch.changed((digest, data))
             return digest
-
-    def get_blob(self, run_id: str, digest: str) -> bytes:
-        """As the store itself."""
-        return self.inner.get_blob(run_id, digest)
-
-    def runs(self) -> list[str]:
-        """As the store itself."""
-        return self.inner.runs()
-
-    def close(self) -> None:
-        """As the store itself."""
-        self.inner.close()
 
 
 def die() -> NoReturn:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
+from chaos.wrapped import WrappedStore
 from durable_core import Lease, Run, Store, open_store
 from durable_core.entries import Entry
 from fakes import World
@@ -131,11 +132,8 @@ def secret_at_rest(run: Run, world: World) -> str:
     return run.effect("send", world.email.send, to=READER, body=settings["host"]).id
 
 
-class _Forgetful:
+class _Forgetful(WrappedStore):
     """A store that takes records and does not give all of them back."""
-
-    def __init__(self, inner: Store) -> None:
-        self.inner = inner
 
     def entries(self, run_id: str) -> list[Entry]:
         """All but the last record."""
@@ -146,30 +144,6 @@ class _Forgetful:
         """Written, and forgotten when it is asked for; a second record is taken for the first."""
         if entry.step_id not in {known.step_id for known in self.inner.entries(run_id)} or entry.kind == "finish":
             self.inner.append(run_id, entry, lease)
-
-    def acquire(self, run_id: str) -> Lease:
-        """As the store inside."""
-        return self.inner.acquire(run_id)
-
-    def release(self, lease: Lease) -> None:
-        """As the store inside."""
-        self.inner.release(lease)
-
-    def put_blob(self, run_id: str, data: bytes) -> str:
-        """As the store inside."""
-        return self.inner.put_blob(run_id, data)
-
-    def get_blob(self, run_id: str, digest: str) -> bytes:
-        """As the store inside."""
-        return self.inner.get_blob(run_id, digest)
-
-    def runs(self) -> list[str]:
-        """As the store inside."""
-        return self.inner.runs()
-
-    def close(self) -> None:
-        """As the store inside."""
-        self.inner.close()
 
 
 def forgetful(folder: Path) -> Store:
