@@ -9,7 +9,7 @@ from pathlib import Path
 from chaos.agent import Agent
 from chaos.checks.records import known_secrets
 from chaos.faults import Struck, faulty
-from chaos.images import Change, Digest, read, write, write_point
+from chaos.images import Change, Digest, read_changes, write, write_point
 from chaos.interleaving import pausing
 from chaos.life import Images, ImageSpec, LifeSpec, Report
 from chaos.living import ended
@@ -38,6 +38,7 @@ class Camera:
     offsets: list[int] = field(default_factory=list)
     dirty_from: int | None = None
     concurrent: bool = False
+    _changes: int = -1
     _strand: tuple[int, object] | None = None
     _unsettled: set[int] = field(default_factory=set)
 
@@ -59,6 +60,9 @@ class Camera:
 
     def _take_rows(self) -> None:
         """Calls that are in progress, in another thread, are left for the next time."""
+        if self.ledger.changes == self._changes:
+            return
+        self._changes = self.ledger.changes
         for row in self.ledger.rows(after=min(self._unsettled, default=self.noted + 1) - 1):
             if row.id <= self.noted and row.id not in self._unsettled:
                 continue
@@ -145,12 +149,10 @@ def _restore(
     rows: list[Row] = []
     struck: list[Struck] = []
     life = 1
-    for number, change in read(image.history):
+    for number, change in read_changes(image.history):
         if number != life:
             life = number
             digest.next_life()
-        if isinstance(change, Point):
-            continue
         digest.take(change)
         if isinstance(change, Entry):
             store.append(run_id, change, None)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -108,19 +109,12 @@ def kill_command(
 ) -> None:
     """Kill the agent at every point by SIGKILL, resume it, and judge what it paid and sent."""
     with _errors():
-        options = Options(
+        options = replace(
+            _shared(accept, policy, fault, deliver, launcher, life_seconds, seed, folder),
             store=store,
             reach=Reach(points=tuple(points) if points else None, depth=depth, random=random),
-            accept=tuple(accept or ()),
-            policies=_pairs("--policy", policy),
-            faults=tuple(fault or ()),
-            deliver=_answers(deliver),
             save=save,
-            launcher=launcher,
             jobs=jobs,
-            seconds=life_seconds,
-            seed=seed,
-            folder=folder,
         )
         found = _agent(agent, arg)
         with progress_on(Console(stderr=True), found.name) as progress:
@@ -155,17 +149,10 @@ def verify_command(
 ) -> None:
     """Cover every sequence of crashes, by crash images; `safe` is said only when none was left out."""
     with _errors():
-        options = Options(
-            accept=tuple(accept or ()),
-            policies=_pairs("--policy", policy),
-            faults=tuple(fault or ()),
-            deliver=_answers(deliver),
+        options = replace(
+            _shared(accept, policy, fault, deliver, launcher, life_seconds, seed, folder),
             save=save,
-            launcher=launcher,
             jobs=jobs,
-            seconds=life_seconds,
-            seed=seed,
-            folder=folder,
             exact=exact,
             perturb=read_sources(perturb),
             max_images=max_images,
@@ -201,16 +188,9 @@ def reproduce_command(
 ) -> None:
     """Carry out one schedule again: by real kills, or in crash images where something is perturbed."""
     with _errors():
-        options = Options(
+        options = replace(
+            _shared(accept, policy, fault, deliver, launcher, life_seconds, seed, folder),
             store=store,
-            accept=tuple(accept or ()),
-            policies=_pairs("--policy", policy),
-            faults=tuple(fault or ()),
-            deliver=_answers(deliver),
-            launcher=launcher,
-            seconds=life_seconds,
-            seed=seed,
-            folder=folder,
             perturb=read_sources(perturb or "none"),
         )
         again = reproduce if perturb is None else reproduce_in_images
@@ -254,6 +234,29 @@ def show_command(
 def main() -> None:
     """Run the command line."""
     app()
+
+
+def _shared(
+    accept: list[str] | None,
+    policy: list[str] | None,
+    fault: list[str] | None,
+    deliver: list[str] | None,
+    launcher: str | None,
+    life_seconds: float,
+    seed: int,
+    folder: Path | None,
+) -> Options:
+    """The options that kill, verify and reproduce have in common."""
+    return Options(
+        accept=tuple(accept or ()),
+        policies=_pairs("--policy", policy),
+        faults=tuple(fault or ()),
+        deliver=_answers(deliver),
+        launcher=launcher,
+        seconds=life_seconds,
+        seed=seed,
+        folder=folder,
+    )
 
 
 def _agent(name: str, texts: list[str] | None) -> Agent:

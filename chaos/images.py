@@ -17,7 +17,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.faults import Struck, is_wasted, provider_faults
@@ -25,6 +25,7 @@ from chaos.life import History
 from chaos.points import Point, parse_schedule
 from durable_core.entries import OUTCOMES, Entry
 from fakes import Fault, Row
+from fakes.ledger import row_values
 from fakes.world import PROVIDERS
 
 Change = Entry | Row | Struck | tuple[str, bytes]
@@ -150,7 +151,7 @@ def write(change: Change) -> bytes:
     if isinstance(change, Entry):
         return b"e" + change.to_bytes() + b"\n"
     if isinstance(change, Row):
-        return b"r" + json.dumps(astuple(change)).encode() + b"\n"
+        return b"r" + json.dumps(row_values(change)).encode() + b"\n"
     if isinstance(change, Struck):
         return b"s" + change.fault.encode() + b"\n"
     digest, data = change
@@ -164,12 +165,25 @@ def write_point(point: Point) -> bytes:
 
 def read(history: History) -> Iterator[tuple[int, Change | Point]]:
     """The changes and points of an image, each with the number of the life they are of."""
+    return ((number, _read_line(line)) for number, line in _lines(history))
+
+
+def read_changes(history: History) -> Iterator[tuple[int, Change]]:
+    """The changes of an image alone, each with the number of the life they are of."""
+    for number, line in _lines(history):
+        if not line.startswith(b"p"):
+            change = _read_line(line)
+            assert not isinstance(change, Point)  # noqa: S101 - it says so
+            yield number, change
+
+
+def _lines(history: History) -> Iterator[tuple[int, bytes]]:
     for number, segment in enumerate(history, 1):
         if not segment.size:
             continue  # a life that died before it could write has no file
         with Path(segment.path).open("rb") as file:
             for line in file.read(segment.size).split(b"\n")[:-1]:
-                yield number, _read_line(line)
+                yield number, line
 
 
 def _read_line(line: bytes) -> Change | Point:

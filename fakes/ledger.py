@@ -8,7 +8,8 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -68,6 +69,10 @@ class Row:
     at: float
     fault: str = ""
     answer: str = field(default="", repr=False)
+
+
+row_values = attrgetter(*(column.name for column in fields(Row)))
+"""A row as a tuple, in the order of its fields. (`dataclasses.astuple` says the same, and copies deeply.)"""
 
 
 class Ledger:
@@ -175,6 +180,11 @@ class Ledger:
         """The applied calls of one operation, oldest first."""
         return self._rows("provider = ? AND operation = ? AND outcome = 'applied'", provider, operation)
 
+    @property
+    def changes(self) -> int:
+        """Grows whenever this opening enters or changes a row; asking costs next to nothing."""
+        return self._db.total_changes
+
     def rows(self, *, after: int = 0) -> list[Row]:
         """Every call with an id above `after`, oldest first."""
         return self._rows("id > ?", after)
@@ -198,7 +208,7 @@ class Ledger:
         with self.transaction():
             self._db.executemany(
                 f"INSERT INTO calls ({_COLUMNS}, session) VALUES ({', '.join('?' * 16)}, 0)",  # noqa: S608 - no input
-                map(astuple, rows),
+                map(row_values, rows),
             )
             last = self._db.execute("SELECT life FROM calls ORDER BY id DESC LIMIT 1").fetchone()
             self.last_life = last[0] if last else 0

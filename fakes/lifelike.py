@@ -7,6 +7,7 @@ lock, no shared state, the same answer in every process and under every hash see
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from random import Random
 
@@ -108,4 +109,4 @@ def paragraph(random: Random) -> str:
 
 def slug(text: str) -> str:
     """A title as it stands in a URL."""
-    return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
+    return "-".join(re.findall(r"[^\W_]+", text.lower()))
