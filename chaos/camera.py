@@ -119,6 +119,7 @@ def live_in_image(agent: Agent, spec: LifeSpec, image: ImageSpec) -> Report:
         images=Images(
             digests=tuple(camera.digests),
             offsets=tuple(camera.offsets),
+            final=digest.value,
             dirty_from=camera.dirty_from,
             unaccounted=len(digest.open),
             lost=digest.lost,

@@ -73,15 +73,18 @@ class Imaging:
 
     def live(self, image: Image, perturb: tuple[str, ...]) -> Lived:
         """One life from an image, and a replay in a further life if the run came to its end."""
-        lived = self._live(image, perturb)
-        if lived.end.report is None or lived.end.report.outcome != "finished":
-            return lived
-        after = replace(image, history=(*image.history, lived.segment))
-        return replace(lived, replay=self._live(after, perturb))
+        return self.replayed(self.begin(image, perturb), perturb)
 
     def begin(self, image: Image, perturb: tuple[str, ...]) -> Lived:
         """One life from an image, and no replay."""
         return self._live(image, perturb)
+
+    def replayed(self, lived: Lived, perturb: tuple[str, ...]) -> Lived:
+        """The life with a replay of the run in a further life, if the run came to its end."""
+        if lived.end.report is None or lived.end.report.outcome != "finished":
+            return lived
+        after = replace(lived.image, history=(*lived.image.history, lived.segment))
+        return replace(lived, replay=self._live(after, perturb))
 
     def carry_out(self, schedule: Schedule, perturb: tuple[str, ...]) -> Try:
         """Live through one schedule, and on to the end of the run."""

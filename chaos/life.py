@@ -57,6 +57,7 @@ class Images:
     Attributes:
         digests: of the image after each durable change that made another one, in order.
         offsets: where each of them ends in the segment, in bytes.
+        final: digest of the image at the end of the life.
         dirty_from: index of the first one that lies beyond a finding; None if none does.
         unaccounted: calls that billed or acted, and that nothing accounts for at the end.
         lost: answers that were lost in flight, where that is accepted.
@@ -71,6 +72,7 @@ class Images:
 
     digests: tuple[int, ...] = ()
     offsets: tuple[int, ...] = ()
+    final: int = 0
     dirty_from: int | None = None
     unaccounted: int = 0
     lost: int = 0

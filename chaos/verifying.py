@@ -17,6 +17,7 @@ from chaos.cross_check import mismatches
 from chaos.exploring import Progress, accepted_text, not_met, unplanned_text
 from chaos.findings import Finding, merge
 from chaos.imaging import DELIVERED, Image, Imaging, Lived
+from chaos.launchers import HASH_SEEDS
 from chaos.options import Options
 from chaos.origins import Origins
 from chaos.points import Point, Schedule, format_schedule
@@ -39,6 +40,7 @@ class Verifying:
     notes: tuple[str, ...]
     judge: Judge | None = None
     unbacked: frozenset[str] = frozenset()
+    replayed: set[tuple[int, int]] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
     frontier: deque[Image] = field(default_factory=deque)
     points: dict[Point, None] = field(default_factory=dict)
@@ -149,7 +151,7 @@ class Verifying:
     def _live(self, image: Image) -> Lived:
         """A life from an image; more of them while it raises and leaves everything as it was."""
         for _ in range(MAX_LIVES):
-            lived = self.imaging.live(image, self.options.perturb)
+            lived = self.imaging.begin(image, self.options.perturb)
             report = lived.end.report
             if report is None or report.outcome != "raised" or lived.images.digests:
                 break
@@ -160,14 +162,24 @@ class Verifying:
         if (self.options.faults or always) and self.judge is None:
             imaging = self.imaging
             self.imaging = imaging.under(())
-            lived = self._live(Image())
+            lived = self.imaging.replayed(self._live(Image()), self.options.perturb)
             self._take_baseline(lived)
             self._note_end(lived)
             self.imaging.forget(lived, ())
             self.lives += 1 + (lived.replay is not None)
             self.imaging = imaging
 
+    def _replayed(self, lived: Lived) -> Lived:
+        """The life with a replay of its run, unless a run that ended in an equal image has been replayed already."""
+        parity = len(lived.image.history) % len(HASH_SEEDS)
+        ended = lived.images.final, parity
+        if ended in self.replayed and self.judge is not None and not self._is_suspicious(lived):
+            return lived
+        self.replayed.add(ended)
+        return self.imaging.replayed(lived, self.options.perturb)
+
     def _take(self, lived: Lived) -> None:
+        lived = self._replayed(lived)
         self.begun += 1
         self.met.update(lived.images.met)
         self.lives += 1 + (lived.replay is not None)
