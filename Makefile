@@ -10,10 +10,10 @@ CANDIDATES := python3.13 python3.12 python3.11 python3
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench pins clean
+.PHONY: help setup demo test check bench bench-peers pins clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Make .venv with the pinned tools and this project in it
 
@@ -30,6 +30,9 @@ check: $(READY)  ## Lint, check the format, check the types
 
 bench: $(READY)  ## Measure, and print the figures
 	$(VENV)/bin/python tests/benchmarks/bench.py
+
+bench-peers: $(READY)  ## Run the peers beside crashwindow, on one agent
+	$(VENV)/bin/python tests/benchmarks/peers/side_by_side.py
 
 pins: $(READY)  ## Write constraints.txt anew, with the latest versions of everything
 	$(VENV)/bin/python -m venv --clear $(VENV)/pins

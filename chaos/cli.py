@@ -65,6 +65,9 @@ Faults = Annotated[
         "--fault", help="Goes wrong beside crashes: email.send#1:lost_after, store.append#2:fails. Repeatable."
     ),
 ]
+Model = Annotated[
+    str | None, typer.Option("--model", help="Tell re-spent tokens in money, at the prices of this model.")
+]
 Save = Annotated[
     Path | None, typer.Option("--save", help="File of schedules that have found something; carried out first.")
 ]
@@ -99,6 +102,7 @@ def kill_command(
     accept: Accept = None,
     policy: Policies = None,
     fault: Faults = None,
+    model: Model = None,
     deliver: Deliver = None,
     save: Save = None,
     launcher: Launcher = None,
@@ -110,7 +114,7 @@ def kill_command(
     """Kill the agent at every point by SIGKILL, resume it, and judge what it paid and sent."""
     with _errors():
         options = replace(
-            _shared(accept, policy, fault, deliver, launcher, life_seconds, seed, folder),
+            _shared(accept, policy, fault, model, deliver, launcher, life_seconds, seed, folder),
             store=store,
             reach=Reach(points=tuple(points) if points else None, depth=depth, random=random),
             save=save,
@@ -139,6 +143,7 @@ def verify_command(
     accept: Accept = None,
     policy: Policies = None,
     fault: Faults = None,
+    model: Model = None,
     deliver: Deliver = None,
     save: Save = None,
     launcher: Launcher = None,
@@ -150,7 +155,7 @@ def verify_command(
     """Cover every sequence of crashes, by crash images; `safe` is said only when none was left out."""
     with _errors():
         options = replace(
-            _shared(accept, policy, fault, deliver, launcher, life_seconds, seed, folder),
+            _shared(accept, policy, fault, model, deliver, launcher, life_seconds, seed, folder),
             save=save,
             jobs=jobs,
             exact=exact,
@@ -177,6 +182,7 @@ def reproduce_command(
     accept: Accept = None,
     policy: Policies = None,
     fault: Faults = None,
+    model: Model = None,
     deliver: Deliver = None,
     launcher: Launcher = None,
     life_seconds: Seconds = 60.0,
@@ -189,7 +195,7 @@ def reproduce_command(
     """Carry out one schedule again: by real kills, or in crash images where something is perturbed."""
     with _errors():
         options = replace(
-            _shared(accept, policy, fault, deliver, launcher, life_seconds, seed, folder),
+            _shared(accept, policy, fault, model, deliver, launcher, life_seconds, seed, folder),
             store=store,
             perturb=read_sources(perturb or "none"),
         )
@@ -240,6 +246,7 @@ def _shared(
     accept: list[str] | None,
     policy: list[str] | None,
     fault: list[str] | None,
+    model: str | None,
     deliver: list[str] | None,
     launcher: str | None,
     life_seconds: float,
@@ -251,6 +258,7 @@ def _shared(
         accept=tuple(accept or ()),
         policies=_pairs("--policy", policy),
         faults=tuple(fault or ()),
+        model=model,
         deliver=_answers(deliver),
         launcher=launcher,
         seconds=life_seconds,

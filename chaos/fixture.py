@@ -14,6 +14,7 @@ from typing import Concatenate, ParamSpec
 import pytest
 
 from chaos.agent import agent_of
+from chaos.checks.case import Expected
 from chaos.errors import HarnessError, OptionError
 from chaos.kill import kill
 from chaos.options import Options, read_seconds
@@ -109,6 +110,8 @@ class Chaos:
         accept: Sequence[str] = (),
         policies: Mapping[str, str] | None = None,
         faults: Sequence[str] = (),
+        expected: Expected | None = None,
+        model: str | None = None,
         deliver: Mapping[str, object] | None = None,
         save: Path | None = None,
         launcher: str | None = None,
@@ -129,6 +132,8 @@ class Chaos:
             accept: what is accepted by name: `in-flight`.
             policies: how providers treat keys: `{"llm": "none"}`.
             faults: what goes wrong beside crashes: `email.send#1:lost_after`, `store.append#2:fails`.
+            expected: your own oracle: given the `Ending` of a finished run, it raises AssertionError or returns False.
+            model: tells re-spent tokens in money, at the prices of this model.
             deliver: answers for what the run waits for, by step id.
             save: file of schedules that have found something; they are carried out first.
             launcher: `fork` or `spawn`.
@@ -149,6 +154,8 @@ class Chaos:
                 accept=tuple(accept),
                 policies=policies or {},
                 faults=tuple(faults),
+                expected=expected,
+                model=model,
                 deliver=deliver or {},
                 save=save,
                 launcher=launcher,
@@ -175,6 +182,8 @@ class Chaos:
         accept: Sequence[str] = (),
         policies: Mapping[str, str] | None = None,
         faults: Sequence[str] = (),
+        expected: Expected | None = None,
+        model: str | None = None,
         deliver: Mapping[str, object] | None = None,
         save: Path | None = None,
         launcher: str | None = None,
@@ -198,6 +207,8 @@ class Chaos:
             accept: what is accepted by name: `in-flight`.
             policies: how providers treat keys: `{"llm": "none"}`.
             faults: what goes wrong beside crashes: `email.send#1:lost_after`, `store.append#2:fails`.
+            expected: your own oracle: given the `Ending` of a finished run, it raises AssertionError or returns False.
+            model: tells re-spent tokens in money, at the prices of this model.
             deliver: answers for what the run waits for, by step id.
             save: file of schedules that have found something; they are carried out first.
             launcher: `fork`, `spawn`, or `in-process`.
@@ -223,6 +234,8 @@ class Chaos:
                 accept=tuple(accept),
                 policies=policies or {},
                 faults=tuple(faults),
+                expected=expected,
+                model=model,
                 deliver=deliver or {},
                 save=save,
                 launcher=launcher,
