@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -11,9 +9,10 @@ from rich.text import Text
 from chaos.accounts import tokens
 from chaos.agent import find_agent
 from chaos.exploring import exploring
+from chaos.findings import Finding
 from chaos.options import Options
 from chaos.points import parse_schedule
-from chaos.report import show
+from chaos.report import show_finding
 
 STEP_40 = "search:19"
 """A plan, then a search and an answer for each question: the fortieth step of the research agent."""
@@ -36,19 +35,19 @@ def demonstrate(console: Console) -> None:
     )
     for column in table.columns[1:]:
         column.justify = "right"
-    verdicts = []
+    found_in: dict[str, tuple[Finding, ...]] = {}
     for label, name, schedule in _VARIANTS:
-        began = time.monotonic()
         with exploring(find_agent(name), Options()) as found:
             run = found.carry_out(parse_schedule(schedule))
-            verdicts.append(found.verdict(time.monotonic() - began))
+            found_in[label] = found.judge.judge(run).findings
             again = tokens(surplus.row for surplus in found.judge.surplus(run))
             applied = [row for row in run.rows if row.outcome == "applied"]
             emails = sum(row.nature == "acts" for row in applied)
             table.add_row(label, str(len(run.lives)), f"{tokens(applied):,}", f"{again:,}", str(emails))
     console.print(table)
-    console.print(Text("\nWhy the second one sends two emails, as the harness tells it:\n"))
-    show(verdicts[1], console)
+    console.print(Text("\nWhy the one with a checkpoint sends two emails, as the harness tells it:\n"))
+    for finding in found_in["with a checkpoint"]:
+        show_finding(finding, console)
     console.print(
         Text(
             "\nThe fix is the key: the provider is told that it is the same email, and sends it once.\n"

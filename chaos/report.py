@@ -70,14 +70,19 @@ def verdict_text(verdict: Verdict) -> str:
 def show(verdict: Verdict, console: Console) -> None:
     """All of it on a console."""
     for finding in verdict.findings:
-        head, *rest = finding_lines(finding)
-        console.print(Text("UNSAFE  ", style=COLOURS[Word.UNSAFE]).append(head, style="bold"), soft_wrap=True)
-        for line in rest:
-            console.print(Text(line), soft_wrap=True)
+        show_finding(finding, console)
         console.print()
     console.print(Text(summary(verdict), style=COLOURS[verdict.word]), soft_wrap=True)
     for line in remarks(verdict):
         console.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def show_finding(finding: Finding, console: Console) -> None:
+    """One finding on a console."""
+    head, *rest = finding_lines(finding)
+    console.print(Text("UNSAFE  ", style=COLOURS[Word.UNSAFE]).append(head, style="bold"), soft_wrap=True)
+    for line in rest:
+        console.print(Text(line), soft_wrap=True)
 
 
 def _headed(finding: Finding) -> list[str]:
