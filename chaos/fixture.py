@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec
@@ -148,21 +148,10 @@ class Chaos:
         """
         __tracebackhide__ = True
         with _told():
-            options = Options(
+            options = replace(
+                self._shared(seed, accept, policies, faults, expected, model, deliver, save, launcher, seconds, folder),
                 store=store,
                 reach=Reach(points=tuple(points) if points is not None else None, depth=depth, random=random),
-                accept=tuple(accept),
-                policies=policies or {},
-                faults=tuple(faults),
-                expected=expected,
-                model=model,
-                deliver=deliver or {},
-                save=save,
-                launcher=launcher,
-                jobs=_fair_share() if self.jobs is None else self.jobs,
-                seconds=seconds,
-                seed=seed,
-                folder=folder,
             )
             return _judged(kill(agent_of(agent, input), options))
 
@@ -223,7 +212,8 @@ class Chaos:
         """
         __tracebackhide__ = True
         with _told():
-            options = Options(
+            options = replace(
+                self._shared(seed, accept, policies, faults, expected, model, deliver, save, launcher, seconds, folder),
                 perturb=SOURCES if perturb is None else tuple(perturb),
                 exact=exact,
                 max_images=max_images,
@@ -231,20 +221,38 @@ class Chaos:
                 budget=self.budget if budget is None else budget,
                 interleavings=interleavings,
                 cross_check=cross_check,
-                accept=tuple(accept),
-                policies=policies or {},
-                faults=tuple(faults),
-                expected=expected,
-                model=model,
-                deliver=deliver or {},
-                save=save,
-                launcher=launcher,
-                jobs=_fair_share() if self.jobs is None else self.jobs,
-                seconds=seconds,
-                seed=seed,
-                folder=folder,
             )
             return _judged(verify(agent_of(agent, input), options))
+
+    def _shared(  # noqa: PLR0917 - in the order of the signatures above
+        self,
+        seed: int,
+        accept: Sequence[str],
+        policies: Mapping[str, str] | None,
+        faults: Sequence[str],
+        expected: Expected | None,
+        model: str | None,
+        deliver: Mapping[str, object] | None,
+        save: Path | None,
+        launcher: str | None,
+        seconds: float,
+        folder: Path | None,
+    ) -> Options:
+        """The options that kill and verify have in common."""
+        return Options(
+            accept=tuple(accept),
+            policies=policies or {},
+            faults=tuple(faults),
+            expected=expected,
+            model=model,
+            deliver=deliver or {},
+            save=save,
+            launcher=launcher,
+            jobs=_fair_share() if self.jobs is None else self.jobs,
+            seconds=seconds,
+            seed=seed,
+            folder=folder,
+        )
 
 
 @contextmanager
