@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Literal, TypeVar, cast, overload
@@ -54,19 +54,6 @@ class Run:
         """The idempotency key of a step: made of run and step, the same in every life."""
         return idempotency_key(self.run_id, self._full_id(step_id))
 
-    @overload
-    def step(
-        self,
-        step_id: str,
-        fn: Callable[..., Awaitable[T]],
-        /,
-        *args: object,
-        record_errors: tuple[type[Exception], ...] = (),
-        redact: Callable[[T], T] | None = None,
-        returns: Hashable = None,
-        **kwargs: object,
-    ) -> Awaitable[T]: ...
-    @overload
     def step(
         self,
         step_id: str,
@@ -74,21 +61,10 @@ class Run:
         /,
         *args: object,
         record_errors: tuple[type[Exception], ...] = (),
-        redact: Callable[[T], T] | None = None,
-        returns: Hashable = None,
-        **kwargs: object,
-    ) -> T: ...
-    def step(
-        self,
-        step_id: str,
-        fn: Callable[..., object],
-        /,
-        *args: object,
-        record_errors: tuple[type[Exception], ...] = (),
         redact: Callable[..., object] | None = None,
         returns: Hashable = None,
         **kwargs: object,
-    ) -> object:
+    ) -> T:
         """Execute `fn(*args, **kwargs)` once in the life of the run; afterwards answer from its record.
 
         Args:
@@ -110,7 +86,7 @@ class Run:
             StoreError: the store could not take the record.
             LeaseLost: somebody else advances the run now.
         """
-        return carry_out(
+        result = carry_out(
             self._life,
             Step(
                 step_id=self._full_id(step_id),
@@ -122,21 +98,8 @@ class Run:
                 redact=redact,
             ),
         )
+        return cast("T", result)  # a coroutine of it, where `fn` is a coroutine function
 
-    @overload
-    def effect(
-        self,
-        step_id: str,
-        fn: Callable[..., Awaitable[T]],
-        /,
-        *args: object,
-        if_unknown: Literal["hold"] | LookUp | None = None,
-        record_errors: tuple[type[Exception], ...] = (),
-        redact: Callable[[T], T] | None = None,
-        returns: Hashable = None,
-        **kwargs: object,
-    ) -> Awaitable[T]: ...
-    @overload
     def effect(
         self,
         step_id: str,
@@ -145,22 +108,10 @@ class Run:
         *args: object,
         if_unknown: Literal["hold"] | LookUp | None = None,
         record_errors: tuple[type[Exception], ...] = (),
-        redact: Callable[[T], T] | None = None,
-        returns: Hashable = None,
-        **kwargs: object,
-    ) -> T: ...
-    def effect(
-        self,
-        step_id: str,
-        fn: Callable[..., object],
-        /,
-        *args: object,
-        if_unknown: Literal["hold"] | LookUp | None = None,
-        record_errors: tuple[type[Exception], ...] = (),
         redact: Callable[..., object] | None = None,
         returns: Hashable = None,
         **kwargs: object,
-    ) -> object:
+    ) -> T:
         """A step that acts or bills: `fn` is given `idempotency_key=run.key(step_id)` where it takes one.
 
         Args:
@@ -193,7 +144,7 @@ class Run:
                     f"between the effect and its record it would happen twice. Let it take {KEY_ARGUMENT} and hand it "
                     f"to the provider; for a provider without keys pass if_unknown='hold' or a look-up function"
                 )
-        return carry_out(
+        result = carry_out(
             self._life,
             Step(
                 step_id=full_id,
@@ -208,6 +159,7 @@ class Run:
                 if_unknown=if_unknown,
             ),
         )
+        return cast("T", result)  # a coroutine of it, where `fn` is a coroutine function
 
     def now(self, step_id: str) -> datetime:
         """The time in UTC, as the first life read it."""

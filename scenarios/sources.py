@@ -1,6 +1,7 @@
-"""What differs from life to life, read outside of a step, one source an agent; and `recorded`, which is right.
+"""What differs from life to life, read outside of a step, one source an agent; each with a twin that is right.
 
-Each decides by a value that a restart changes, so a resumed run goes another way than the one that died.
+Each decides by a value that a restart changes, so a resumed run goes another way than the one that died. Its twin
+(`clock_recorded`, ...) makes that value a step, or does without it; `recorded` does all of it in one run.
 """
 
 from __future__ import annotations
@@ -62,6 +63,42 @@ def recorded(run: Run, world: World) -> str:
     tools = run.step("tools", world.search.query, "tools")
     host = run.step("host", lambda: os.environ.get("HOSTNAME"))
     return _letter(run, world, f"{subject} {day:%d %B} {topics} {run.uuid('letter')} {host} {tools[0].title}")
+
+
+def clock_recorded(run: Run, world: World) -> str:
+    """The day is a step."""
+    return _letter(run, world, f"Today is {run.now('day'):%d %B}")
+
+
+def chance_recorded(run: Run, world: World) -> str:
+    """The choice is a step."""
+    return _letter(run, world, run.step("subject", random.choice, ["Hello", "Good news", "A letter for you", "Hi"]))
+
+
+def identity_recorded(run: Run, world: World) -> str:
+    """The id is a step."""
+    return _letter(run, world, f"Letter {run.uuid('id')}")
+
+
+def order_recorded(run: Run, world: World) -> str:
+    """The set is put in order."""
+    return _letter(run, world, ", ".join(sorted({"sharks", "tides", "corals", "wrecks", "storms"})))
+
+
+def surroundings_recorded(run: Run, world: World) -> str:
+    """The host is a step."""
+    return _letter(run, world, f"Sent from {run.step('host', lambda: os.environ.get('HOSTNAME'))}")
+
+
+def warm_cache_recorded(run: Run, world: World) -> str:
+    """The list of tools is a step in every process, warm or cold."""
+    tools = [document.title for document in run.step("tools", world.search.query, "tools")]
+    return _letter(run, world, f"Tools: {len(tools)}")
+
+
+def answers_recorded(run: Run, world: World) -> str:
+    """The look into the index is a step."""
+    return _letter(run, world, run.step("news", world.search.query, "What is new?")[0].title)
 
 
 def _letter(run: Run, world: World, text: str) -> str:

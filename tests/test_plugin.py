@@ -280,6 +280,36 @@ def test_workers_of_xdist_give_one_verdict_a_test(pytester: pytest.Pytester) -> 
     assert output(result).count("UNSAFE  unkeyed: email to reader@example.com was sent 2 times, expected 1") == 2
 
 
+def test_four_workers_that_verify_give_one_verdict_a_test(pytester: pytest.Pytester) -> None:
+    result = run_test(
+        pytester,
+        """
+        import os, signal
+        import pytest
+        from agents import safe, unkeyed
+
+        def dies(run, world):
+            if world.ledger.rows():
+                os.kill(os.getpid(), signal.SIGTERM)
+            return safe(run, world)
+
+        @pytest.mark.parametrize("agent", [safe, unkeyed, safe, unkeyed, safe])
+        def test_it(chaos, agent):
+            chaos.verify(agent)
+
+        def test_death(chaos):
+            from fakes import World
+            def agent(run, world: World): return dies(run, world)
+            chaos.verify(agent)
+        """,
+        "-n",
+        "4",
+    )
+    result.assert_outcomes(passed=3, failed=3)
+    assert output(result).count("UNSAFE  unkeyed: email to reader@example.com was sent 2 times, expected 1") == 2
+    assert "was killed by signal 15" in output(result)
+
+
 def test_a_life_that_dies_unplanned_is_named_by_its_signal_or_exit_code(pytester: pytest.Pytester) -> None:
     result = run_test(
         pytester,

@@ -117,6 +117,13 @@ def test_the_source_that_a_finding_comes_from_is_named(name: str, source: str, l
     assert all(line in found.cause for found in verdict.findings)
 
 
+@pytest.mark.parametrize("name", ["clock", "chance", "identity", "order", "surroundings", "warm_cache", "answers"])
+def test_its_twin_that_records_the_source_is_safe(name: str) -> None:
+    verdict = checked(f"sources:{name}_recorded")
+    assert verdict.findings == ()
+    assert verdict.word is Word.SAFE
+
+
 def test_only_the_chosen_sources_differ_between_lives() -> None:
     assert checked("sources:clock", perturb=("random",)).word is Word.SAFE
     assert checked("sources:clock", perturb=("clock",)).word is Word.UNSAFE
