@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chaos.agent import Agent
 from chaos.faults import Struck
-from chaos.images import Change, read, write
+from chaos.images import Change, read, read_changes, write
 from chaos.launchers import Launcher
 from chaos.life import History, Images, ImageSpec, LifeEnd, LifeSpec, Report, Segment, Try
 from chaos.points import Point, Schedule, parse_schedule
@@ -77,14 +77,37 @@ class Imaging:
 
     def begin(self, image: Image, perturb: tuple[str, ...]) -> Lived:
         """One life from an image, and no replay."""
-        return self._live(image, perturb)
+        number = len(image.history) + 1
+        segment = self._segment()
+        spec = LifeSpec(
+            number=number,
+            folder=str(self.setting.folder),
+            store="",
+            run_id=self.setting.prefix,
+            seed=self.setting.seed,
+            policies=self.setting.policies,
+            faults=self.setting.faults,
+            seconds=self.setting.seconds,
+            turn=number - 1 if "hash" in perturb else 0,
+            image=ImageSpec(
+                history=image.history,
+                segment=segment,
+                exact=self.exact,
+                accept_in_flight=self.accept_in_flight,
+                perturb=perturb,
+                interleaving=image.interleaving,
+            ),
+        )
+        end = self.launcher.run(spec)
+        path = Path(segment)
+        return Lived(image, end, Segment(segment, path.stat().st_size if path.exists() else 0))
 
     def replayed(self, lived: Lived, perturb: tuple[str, ...]) -> Lived:
         """The life with a replay of the run in a further life, if the run came to its end."""
         if lived.end.report is None or lived.end.report.outcome != "finished":
             return lived
         after = replace(lived.image, history=(*lived.image.history, lived.segment))
-        return replace(lived, replay=self._live(after, perturb))
+        return replace(lived, replay=self.begin(after, perturb))
 
     def carry_out(self, schedule: Schedule, perturb: tuple[str, ...]) -> Try:
         """Live through one schedule, and on to the end of the run."""
@@ -113,14 +136,14 @@ class Imaging:
     def state_after(self, schedule: Schedule, perturb: tuple[str, ...]) -> list[Change]:
         """The durable state that a schedule leaves behind."""
         image, _ = self._crash_at(schedule, perturb)
-        return [change for _, change in read(image.history) if not isinstance(change, Point)]
+        return [change for _, change in read_changes(image.history)]
 
     def _crash_at(self, schedule: Schedule, perturb: tuple[str, ...]) -> tuple[Image, Point | None]:
         """The image after a schedule, and the point of it that no life passed, if there was one."""
         image, missed = Image(), None
         while len(image.schedule) < len(schedule):
             point = schedule[len(image.schedule)]
-            lived = self._live(image, perturb)
+            lived = self.begin(image, perturb)
             answered = self.delivered(lived) if point.place == DELIVERED else None
             if answered is not None:
                 image = answered
@@ -179,7 +202,7 @@ class Imaging:
             return None
         history = (*lived.image.history, lived.segment)
         store = MemoryStore()
-        for _, change in read(history):
+        for _, change in read_changes(history):
             if isinstance(change, Entry):
                 store.append(self.setting.prefix, change, None)
         deliver(store, self.setting.prefix, report.waits_for, self.setting.deliver[report.waits_for])
@@ -195,13 +218,13 @@ class Imaging:
 
     def beside(self, lived: Lived, run_id: str, perturb: tuple[str, ...]) -> Try:
         """Another run with the same providers, after the first one: its ledger goes on, its checkpoint is its own."""
-        changes = read((*lived.image.history, lived.segment))
+        changes = read_changes((*lived.image.history, lived.segment))
         rows = [write(change) for _, change in changes if isinstance(change, Row)]
         segment = self._segment()
         Path(segment).write_bytes(b"".join(rows))
         image = Image(history=(Segment(segment, sum(map(len, rows))),))
         other = replace(self, setting=replace(self.setting, prefix=run_id, faults=()))
-        return other.as_try(other._live(image, perturb))  # noqa: SLF001 - it is one of us
+        return other.as_try(other.begin(image, perturb))
 
     def forget(self, lived: Lived, kept: Iterable[Image]) -> None:
         """Cut the segments of a life down to what images need."""
@@ -229,32 +252,6 @@ class Imaging:
             rows=tuple(change for _, change in changes if isinstance(change, Row)),
             struck=tuple((life, change.fault) for life, change in changes if isinstance(change, Struck)),
         )
-
-    def _live(self, image: Image, perturb: tuple[str, ...]) -> Lived:
-        number = len(image.history) + 1
-        segment = self._segment()
-        spec = LifeSpec(
-            number=number,
-            folder=str(self.setting.folder),
-            store="",
-            run_id=self.setting.prefix,
-            seed=self.setting.seed,
-            policies=self.setting.policies,
-            faults=self.setting.faults,
-            seconds=self.setting.seconds,
-            turn=number - 1 if "hash" in perturb else 0,
-            image=ImageSpec(
-                history=image.history,
-                segment=segment,
-                exact=self.exact,
-                accept_in_flight=self.accept_in_flight,
-                perturb=perturb,
-                interleaving=image.interleaving,
-            ),
-        )
-        end = self.launcher.run(spec)
-        path = Path(segment)
-        return Lived(image, end, Segment(segment, path.stat().st_size if path.exists() else 0))
 
     def _segment(self) -> str:
         return str(self.setting.folder / f"segment-{next(self._numbers)}")
