@@ -29,14 +29,16 @@ CREATE TABLE IF NOT EXISTS calls (
     body TEXT NOT NULL, nature TEXT NOT NULL, tokens_in INTEGER NOT NULL DEFAULT 0,
     tokens_out INTEGER NOT NULL DEFAULT 0, outcome TEXT NOT NULL, original INTEGER,
     life INTEGER NOT NULL, step TEXT, at REAL NOT NULL,
-    fault TEXT NOT NULL, answer TEXT NOT NULL DEFAULT '', session INTEGER NOT NULL
+    fault TEXT NOT NULL, answer TEXT NOT NULL DEFAULT '', session INTEGER NOT NULL, retry INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS calls_by_key ON calls (provider, key) WHERE key IS NOT NULL AND original IS NULL;
 """
 _COLUMNS = (
     "id, provider, operation, target, key, body, nature, tokens_in, tokens_out,"
-    " outcome, original, life, step, at, fault, answer"
+    " outcome, original, life, step, at, fault, answer, retry"
 )
+_OUTER = ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
+_INNER = ("SAVEPOINT inner_one", "RELEASE inner_one", "ROLLBACK TO inner_one")
 _BUSY_SECONDS = 30.0
 
 
@@ -50,7 +52,8 @@ class Row:
 
     `body` is a digest; `original` the id of the row whose answer a deduplicated call got; `at` seconds
     since the epoch; `fault` the faults that the call met, as text, separated by spaces; `answer` the
-    provider's answer or saved error as JSON, empty where there is none or nobody can ask for it again.
+    provider's answer or saved error as JSON, empty where there is none or nobody can ask for it again;
+    `retry` which retry of its client the call is, 0 for one that the program made itself.
     """
 
     id: int
@@ -69,6 +72,7 @@ class Row:
     at: float
     fault: str = ""
     answer: str = field(default="", repr=False)
+    retry: int = 0
 
 
 row_values = attrgetter(*(column.name for column in fields(Row)))
@@ -107,15 +111,16 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing, and no other writer in between, in this process or another."""
+        """All or nothing, and no other writer in between, in this process or another. One may lie in another."""
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
+            begin, commit, roll_back = _INNER if self._db.in_transaction else _OUTER
+            self._db.execute(begin)
             try:
                 yield
             except BaseException:
-                self._db.execute("ROLLBACK")
+                self._db.execute(roll_back)
                 raise
-            self._db.execute("COMMIT")
+            self._db.execute(commit)
 
     def add(
         self,
@@ -130,12 +135,12 @@ class Ledger:
         """Enter a call; the id of its row."""
         values = (
             *(call.provider, call.operation, call.target, call.key, call.body, call.nature),
-            *(outcome, original, caller.life, caller.step, at, fault, self._session),
+            *(outcome, original, caller.life, caller.step, at, fault, self._session, caller.retry),
         )
         with self._lock:
             cursor = self._db.execute(
                 "INSERT INTO calls (provider, operation, target, key, body, nature, outcome, original, life, step, at,"
-                " fault, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " fault, session, retry) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
             return int(cursor.lastrowid or 0)
@@ -207,7 +212,7 @@ class Ledger:
         """Write rows of another ledger into this one, ids included. Calls in progress there are over here."""
         with self.transaction():
             self._db.executemany(
-                f"INSERT INTO calls ({_COLUMNS}, session) VALUES ({', '.join('?' * 16)}, 0)",  # noqa: S608 - no input
+                f"INSERT INTO calls ({_COLUMNS}, session) VALUES ({', '.join('?' * len(fields(Row)))}, 0)",  # noqa: S608 - no input
                 map(row_values, rows),
             )
             last = self._db.execute("SELECT life FROM calls ORDER BY id DESC LIMIT 1").fetchone()
@@ -234,6 +239,8 @@ def _open(path: Path | None) -> sqlite3.Connection:
         ) from error
     try:
         db.executescript(_SCHEMA)
+        if not any(column[1] == "retry" for column in db.execute("PRAGMA table_info(calls)")):
+            db.execute("ALTER TABLE calls ADD COLUMN retry INTEGER NOT NULL DEFAULT 0")  # a ledger of version 0.1
     except sqlite3.DatabaseError as error:
         db.close()
         raise LedgerUnusable(

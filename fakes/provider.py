@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -15,9 +16,10 @@ from fakes.faults import AFTER, BEFORE, Fault
 from fakes.ledger import Ledger, Outcome, Row
 from fakes.lifelike import Lifelike
 from fakes.policy import KeyPolicy, policy
-from fakes.witness import Call, Nature, Unwatched, Witness
+from fakes.witness import Call, Caller, Nature, Unwatched, Witness
 
 _POLL_SECONDS = 0.002
+_DURING = ("server_error",)
 
 
 def wall_clock() -> float:
@@ -43,12 +45,31 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ticket:
+class Ticket:
     """An admitted call: its row, the earlier row that answers it if there is one, the faults it will meet."""
 
+    call: Call
     row: int
     first: Row | None
     faults: tuple[Fault, ...]
+
+    @property
+    def delay(self) -> float:
+        """Seconds that a fault makes the work take."""
+        return sum(fault.amount for fault in self.faults if fault.kind == "slow")
+
+    def fail_while_working(self) -> None:
+        """Raise the fault that strikes while the provider is at it, if one is planned."""
+        self._raise_of(_DURING)
+
+    def fail_on_the_way_back(self) -> None:
+        """Raise the fault that keeps the answer from the caller, if one is planned."""
+        self._raise_of(AFTER)
+
+    def _raise_of(self, kinds: Collection[str]) -> None:
+        for fault in self.faults:
+            if fault.kind in kinds:
+                raise fault.error(self.call)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,24 +112,26 @@ class Provider:
         with the same key answers. No lock is held while it runs.
         """
         self.witness.before(call)
-        ticket = self._admit(call)
+        caller = self.witness.caller()
+        ticket = self.admit(call, caller)
         while ticket is None:
             time.sleep(_POLL_SECONDS)
-            ticket = self._admit(call)
-        if ticket.first is None:
-            answer = self._work(call, ticket, work)
-        else:
-            _meet(ticket.faults, call)
-            answer = _first_answer(ticket.first)
+            ticket = self.admit(call, caller)
+        if ticket.delay:
+            with self.given_up_on_error(ticket):
+                time.sleep(ticket.delay)
+        reply = self.carry_out(ticket, work)
         self.witness.applied(call)
-        for fault in ticket.faults:
-            if fault.kind in AFTER:
-                raise fault.error(call)
-        return Reply(answer, replayed=ticket.first is not None)
+        ticket.fail_on_the_way_back()
+        return reply
 
-    def _admit(self, call: Call) -> _Ticket | None:
-        """Enter the call into the ledger before any work, so that a retry meets it in flight. None: wait."""
-        caller, now = self.witness.caller(), self.clock()
+    def admit(self, call: Call, caller: Caller) -> Ticket | None:
+        """Enter the call into the ledger before any work, so that a retry meets it in flight. None: ask again.
+
+        Raises:
+            ProviderError: the key policy or a fault refuses the call.
+        """
+        now = self.clock()
         with self.ledger.transaction():
             faults = tuple(fault for fault in self.faults if fault.concerns(call) and self._is_due(fault))
             verdict = self._verdict(call, faults, now)
@@ -129,7 +152,32 @@ class Provider:
             row = self.ledger.add(call, caller, outcome, at=now, original=original, fault=met)
         if isinstance(verdict, ProviderError):
             raise verdict
-        return _Ticket(row, verdict, faults)
+        return Ticket(call, row, verdict, faults)
+
+    def carry_out(self, ticket: Ticket, work: Callable[[int], Work]) -> Reply:
+        """Work on an admitted call, or give the earlier answer; durable when it returns. Raises ProviderError."""
+        if ticket.first is not None:
+            ticket.fail_while_working()
+            return Reply(_first_answer(ticket.first), replayed=True)
+        with self.given_up_on_error(ticket):
+            ticket.fail_while_working()
+            done = work(ticket.row)
+        self._settle(ticket, done)
+        return Reply(done.answer)
+
+    @contextmanager
+    def given_up_on_error(self, ticket: Ticket) -> Iterator[None]:
+        """Whatever is raised within ends the call in the ledger.
+
+        The error is kept with the row; whether it answers the next call is the policy's to say.
+        """
+        try:
+            yield
+        except BaseException as error:
+            if ticket.first is None:
+                kept = dump_error(error) if isinstance(error, ProviderError) else ""
+                self.ledger.settle(ticket.row, "failed", answer=kept)
+            raise
 
     def _is_due(self, fault: Fault) -> bool:
         return fault.nth == 0 or fault.nth == self.ledger.count(self.name, fault.operation) + 1
@@ -139,21 +187,15 @@ class Provider:
         for fault in faults:
             if fault.kind in BEFORE:
                 return fault.error(call)
-        earlier = self.ledger.keyed(self.name, call.key) if call.key is not None and self.policy.deduplicates else []
+        forgotten = not self.policy.deduplicates or any(fault.kind == "key_expired" for fault in faults)
+        earlier = [] if forgotten or call.key is None else self.ledger.keyed(self.name, call.key)
         try:
             return answered_by(self.policy, call, earlier, now=now)
         except CodedError as error:
             return error
 
-    def _work(self, call: Call, ticket: _Ticket, work: Callable[[int], Work]) -> str:
-        try:
-            _meet(ticket.faults, call)
-            done = work(ticket.row)
-        except BaseException as error:
-            # The error is kept with the row; whether it answers the next call is the policy's to say.
-            kept = dump_error(error) if isinstance(error, ProviderError) else ""
-            self.ledger.settle(ticket.row, "failed", answer=kept)
-            raise
+    def _settle(self, ticket: Ticket, done: Work) -> None:
+        call = ticket.call
         settled = self.ledger.settle(
             ticket.row,
             "applied",
@@ -168,16 +210,6 @@ class Provider:
                 provider=call.provider,
                 operation=call.operation,
             )
-        return done.answer
-
-
-def _meet(faults: tuple[Fault, ...], call: Call) -> None:
-    """The faults that strike while the provider is at it."""
-    for fault in faults:
-        if fault.kind == "slow":
-            time.sleep(fault.seconds)
-        elif fault.kind == "server_error":
-            raise fault.error(call)
 
 
 def _first_answer(first: Row) -> str:

@@ -23,10 +23,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: the life of the run (1, 2, ...) and the step, if known."""
+    """Who calls: the life of the run (1, 2, ...), the step if known, and the how-manieth retry of a client it is."""
 
     life: int = 1
     step: str | None = None
+    retry: int = 0
 
 
 class Witness(Protocol):

@@ -20,7 +20,7 @@ faults = st.builds(
     operation=st.just("*") | st.from_regex(r"[\w.-]+", fullmatch=True),
     nth=st.integers(min_value=0),
     kind=st.sampled_from(get_args(Kind)),
-    seconds=st.floats(min_value=0, allow_infinity=False),
+    amount=st.floats(min_value=0, allow_infinity=False),
 )
 
 
@@ -40,10 +40,10 @@ def test_any_other_text_is_a_fault_or_a_value_error(text: str) -> None:
     ("text", "message"),
     [
         ("email.send#2:lost_aftr", "kind of fault 'lost_aftr' does not exist; did you mean 'lost_after'?"),
-        ("email.send", "fault 'email.send' cannot be read; write provider.operation#nth:kind=seconds"),
-        ("llm.*:slow=soon", "'soon' is not a number of seconds"),
-        ("llm.*:slow=-1", "nth and seconds count up from 0"),
-        ("llm.*:slow=inf", "nth and seconds count up from 0"),
+        ("email.send", "fault 'email.send' cannot be read; write provider.operation#nth:kind=amount"),
+        ("llm.*:slow=soon", "'soon' is not a number"),
+        ("llm.*:slow=-1", "nth and the amount count up from 0"),
+        ("llm.*:slow=inf", "nth and the amount count up from 0"),
     ],
 )
 def test_a_wrong_text_is_told_what_is_wrong_with_it(text: str, message: str) -> None:

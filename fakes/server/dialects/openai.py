@@ -1,0 +1,59 @@
+"""OpenAI: chat completions, responses, embeddings, models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fakes.server.dialects import openai_chat
+from fakes.server.wire import Answer, Request, Route, Trouble, json_answer
+
+_TYPES = {
+    "authentication": "invalid_request_error",
+    "rate_limit": "requests",
+    "overloaded": "server_error",
+    "server_error": "server_error",
+}
+_CODES = {"authentication": "invalid_api_key", "rate_limit": "rate_limit_exceeded", "not_found": "not_found"}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAI:
+    """platform.openai.com/docs/api-reference. Takes no keys; every request is worked on and billed."""
+
+    name: str = "openai"
+    policy: str = "openai"
+    hosts: tuple[str, ...] = ("api.openai.com",)
+    operations: tuple[str, ...] = ("chat",)
+    routes: tuple[Route, ...] = (*openai_chat.ROUTES,)
+
+    def claims(self, request: Request) -> bool:
+        """What looks like nobody else's below /v1."""
+        return request.path.startswith(("/v1/chat/", "/v1/responses", "/v1/embeddings", "/v1/models"))
+
+    def is_authorised(self, request: Request) -> bool:
+        """A bearer token."""
+        return request.headers.get("authorization", "").lower().startswith("bearer ")
+
+    def refuse(self, trouble: Trouble) -> Answer:
+        """`{"error": {"message", "type", "param", "code"}}`."""
+        kind = _TYPES.get(trouble.kind, "invalid_request_error")
+        error = {
+            "message": trouble.message,
+            "type": kind,
+            "param": trouble.param,
+            "code": trouble.code or _CODES.get(trouble.kind),
+        }
+        headers = {} if trouble.retry_after is None else {"retry-after": f"{trouble.retry_after:g}"}
+        if trouble.kind == "unscripted":
+            headers["x-should-retry"] = "false"
+        return json_answer({"error": error}, status=trouble.status, headers=headers)
+
+    def variables(self, base: str) -> Mapping[str, str]:
+        """What the openai SDKs and those built on them read."""
+        return {
+            "OPENAI_BASE_URL": f"{base}/v1",
+            "OPENAI_API_BASE": f"{base}/v1",
+            "OPENAI_API_KEY": "sk-crashwindow",
+            "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        }
