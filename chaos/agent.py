@@ -6,12 +6,14 @@ import builtins
 import importlib
 import inspect
 import json
+import shlex
 import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +21,35 @@ from chaos.errors import AgentError
 from chaos.points import nearest
 from durable_core import Run
 from fakes import World
+
+
+class Subject(Protocol):
+    """Something under test: an agent that is called, or a program that is run.
+
+    `takes_run` says whether its records can be seen. `disagreement` and `idle` say what is amiss when two runs without
+    a kill differ, and when no provider was called.
+    """
+
+    @property
+    def name(self) -> str:
+        """As a user writes it."""
+
+    @property
+    def short(self) -> str:
+        """As findings call it."""
+
+    @property
+    def takes_run(self) -> bool: ...  # noqa: D102 - see above
+
+    @property
+    def disagreement(self) -> str: ...  # noqa: D102 - see above
+
+    @property
+    def idle(self) -> str: ...  # noqa: D102 - see above
+
+    def again(self, schedule: str, options: str) -> str:
+        """The command that carries out a schedule again; `options` begin with a space, if there are any."""
+
 
 GIVEN_BY_NAME = ("run_id", "state")
 """Parameters by which an agent with a checkpoint of its own is given the id of the run, and a folder (`Path`) that
@@ -44,10 +75,25 @@ class Agent:
         """Whether the records of the agent can be seen, because it works through a `Run`."""
         return Run in self._hints().values()
 
+    disagreement = (
+        "two runs without a kill ask different things of the providers, and the agent shows no records to hold "
+        "a run against; let it work through a Run, or take chance and time out of its requests"
+    )
+    idle = "the agent called no provider of its World"
+
     @property
     def is_async(self) -> bool:
         """Whether the agent is a coroutine function."""
         return inspect.iscoroutinefunction(self.function)
+
+    def check_input(self) -> None:
+        """Refuse input that does not fit. Raises `AgentError`."""
+        self.arguments(None, run_id="", state=Path())
+
+    def again(self, schedule: str, options: str) -> str:
+        """The command that carries out a schedule again."""
+        given = "".join(f" --arg {shlex.quote(_as_argument(value))}" for value in self.input)
+        return f"crashwindow reproduce {self.name} {shlex.quote(schedule)}{given}{options}"
 
     def arguments(self, world: World | None, run_id: str, state: Path) -> dict[str, object]:
         """What the agent is called with, apart from its `Run`, by name.
@@ -197,3 +243,7 @@ def _read(agent: Agent, text: str, hint: object) -> object:
         return adapter.validate_json(text)
     except ValidationError as error:
         raise AgentError(f"{agent.name} cannot take {text!r}: {error.errors()[0]['msg']}, for {hint}") from None
+
+
+def _as_argument(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=repr)

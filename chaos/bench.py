@@ -122,7 +122,7 @@ def _set_up(wanted: _Wanted) -> Bench:
     if not agent.takes_run:
         raise HarnessError(f"{agent.name} takes no Run, so no crash image can be taken of it; chaos.kill tries it")
     options.check()
-    agent.arguments(None, run_id="", state=Path())
+    agent.check_input()
     folder = tempfile.TemporaryDirectory(prefix="crashwindow-")
     atexit.register(folder.cleanup)
     with _imaging(agent, options, Path(folder.name)) as imaging:

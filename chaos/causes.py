@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaos.accounts import Surplus
-from chaos.agent import Agent
+from chaos.agent import Subject
 
 _ERRORS = {
     "ReplayDivergence": (
@@ -21,7 +21,7 @@ _ERRORS = {
 }
 
 
-def cause_of_surplus(surplus: Surplus, agent: Agent) -> tuple[str, str]:  # noqa: PLR0911 - one return a cause
+def cause_of_surplus(surplus: Surplus, agent: Subject) -> tuple[str, str]:  # noqa: PLR0911 - one return a cause
     """Cause and fix of a call that was made in vain."""
     row, again = surplus.row, surplus.again
     call = f"{row.provider}.{row.operation}"

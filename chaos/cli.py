@@ -172,6 +172,77 @@ def verify_command(
         _end(verdict, output)
 
 
+@app.command("exec", context_settings={"ignore_unknown_options": False})
+def exec_command(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The program, with its arguments.")],
+    points: Annotated[
+        list[str] | None, typer.Option("--points", help="Only these: a pattern (*@applied) or a schedule. Repeatable.")
+    ] = None,
+    depth: Annotated[int, typer.Option("--depth", help="Crashes in a row that are all tried: 2 for every pair.")] = 1,
+    random: Annotated[int, typer.Option("--random", help="Random schedules beyond that.")] = 0,
+    at: Annotated[
+        str | None, typer.Option("--at", help="syscalls: kill also wherever something is made durable.")
+    ] = None,
+    most: Annotated[int, typer.Option("--most", help="System calls to kill at; more are sampled by the seed.")] = 200,
+    env: Annotated[list[str] | None, typer.Option("--env", help="NAME=VALUE for the program. Repeatable.")] = None,
+    state: Annotated[Path | None, typer.Option("--state", help="Folder that {state} begins as a copy of.")] = None,
+    signal: Annotated[str, typer.Option("--signal", help="By which a life is ended: KILL, TERM, INT, ...")] = "KILL",
+    grace: Annotated[str, typer.Option("--grace", help="To end itself, after another signal than KILL.")] = "2s",
+    later: Annotated[str, typer.Option("--later", help="By which each life begins later, for windows of keys.")] = "0s",
+    tls: Annotated[bool, typer.Option("--tls", help="Catch SDKs without a base URL by a proxy.")] = False,  # noqa: FBT002
+    warm: Annotated[bool, typer.Option("--warm", help="Fork a Python program that has imported its SDKs.")] = False,  # noqa: FBT002
+    script: Annotated[Path | None, typer.Option("--script", help="What models say, in order.")] = None,
+    recorded: Annotated[Path | None, typer.Option("--recorded", help="Answers recorded elsewhere, as JSONL.")] = None,
+    seed: Seed = 0,
+    accept: Accept = None,
+    policy: Policies = None,
+    fault: Faults = None,
+    model: Model = None,
+    save: Save = None,
+    jobs: Jobs = None,
+    life_seconds: Seconds = 60.0,
+    folder: Folder = None,
+    output: Output = Format.TEXT,
+) -> None:
+    """Kill any program at every provider call, start it again until it ends, and judge what it paid and sent."""
+    with _errors():
+        from chaos.programs.execute import execute, program_options  # noqa: PLC0415 - with it comes a web server
+        from chaos.programs.program import Program  # noqa: PLC0415
+
+        program = Program(
+            command=tuple(command),
+            environment=_pairs("--env", env),
+            state=state,
+            signal=signal.upper().removeprefix("SIG"),
+            grace=read_seconds("--grace", grace),
+            later=read_seconds("--later", later),
+            tls=tls,
+            warm=warm,
+            syscalls=most if _is_at_syscalls(at) else 0,
+        )
+        options = program_options(
+            accept=tuple(accept or ()),
+            policies=_pairs("--policy", policy),
+            faults=tuple(fault or ()),
+            model=model,
+            seconds=life_seconds,
+            seed=seed,
+            folder=folder,
+            reach=Reach(points=tuple(points) if points else None, depth=depth, random=random),
+            save=save,
+            jobs=jobs,
+        )
+        with progress_on(Console(stderr=True), program.short) as progress:
+            verdict = execute(program, options, progress, script=script, recording=recorded)
+        _end(verdict, output)
+
+
+def _is_at_syscalls(at: str | None) -> bool:
+    if at not in (None, "calls", "syscalls"):
+        raise OptionError(f"--at {at}: lives end at provider calls; --at syscalls ends them at system calls too")
+    return at == "syscalls"
+
+
 @app.command("reproduce")
 def reproduce_command(
     agent: AgentName,

@@ -8,19 +8,20 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from chaos.accounts import Surplus, agree, tokens
-from chaos.agent import Agent
+from chaos.agent import Agent, Subject
 from chaos.checks import IN_FLIGHT, Judge
 from chaos.findings import Finding, merge
-from chaos.launchers import launcher_for
+from chaos.launchers import Launcher, launcher_for
 from chaos.life import LifeEnd, Try
 from chaos.options import Options
 from chaos.plan import Plan, check_points
 from chaos.points import Schedule, format_schedule
+from chaos.races import Races
 from chaos.safety import safety_of
 from chaos.saved import saved_for
 from chaos.stores import is_fresh
@@ -31,18 +32,24 @@ Progress = Callable[[int, int, int], None]
 """Told of every finished try, or life in an image: how many are done, are known to be done so far, and were found."""
 
 
+def exploring(agent: Agent, options: Options) -> AbstractContextManager[Exploring]:
+    """Explore an agent that is called; see `exploring_with`."""
+    agent.check_input()
+    return exploring_with(agent, options, lambda: launcher_for(agent, options.launcher))
+
+
 @contextmanager
-def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
+def exploring_with(subject: Subject, options: Options, start: Callable[[], Launcher]) -> Iterator[Exploring]:
     """Start the launcher and run the baseline; end every process and remove every file afterwards.
 
     Raises:
         HarnessError: an option, a name or the set-up is wrong.
     """
-    with setting_of(agent, options) as setting:
-        launcher = launcher_for(agent, options.launcher)
+    with setting_of(options) as setting:
+        launcher = start()
         try:
-            tries = Tries(agent, launcher, setting)
-            found = Exploring(agent, options, tries, tries.carry_out((), faults=()))
+            tries = Tries(subject, launcher, setting)
+            found = Exploring(subject, options, tries, tries.carry_out((), faults=()))
             found.check_baseline()
             found.notes += launcher.notes
             if not is_fresh(options.store):
@@ -53,14 +60,13 @@ def exploring(agent: Agent, options: Options) -> Iterator[Exploring]:
 
 
 @contextmanager
-def setting_of(agent: Agent, options: Options) -> Iterator[Setting]:
-    """Check options and input, and make the folder that all tries keep their files in.
+def setting_of(options: Options) -> Iterator[Setting]:
+    """Check the options, and make the folder that all tries keep their files in.
 
     Raises:
-        HarnessError: an option or the input is wrong; told before anything is started.
+        HarnessError: an option is wrong; told before anything is started.
     """
     options.check()
-    agent.arguments(None, run_id="", state=Path())
     with tempfile.TemporaryDirectory(prefix="crashwindow-", dir=options.folder or _fast_folder()) as folder:
         yield Setting(
             store=options.store,
@@ -78,7 +84,7 @@ def setting_of(agent: Agent, options: Options) -> Iterator[Setting]:
 class Exploring:
     """One exploration as it goes on."""
 
-    agent: Agent
+    agent: Subject
     options: Options
     tries: Tries
     baseline: Try
@@ -89,6 +95,8 @@ class Exploring:
     reasons: list[str] = field(default_factory=list)
     held: Counter[str] = field(default_factory=Counter)
     notes: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
+    races: Races = field(default_factory=Races)
     deduplicated: set[str] = field(default_factory=set)
     done: int = 0
     kills: int = 0
@@ -104,12 +112,9 @@ class Exploring:
         if self.baseline.finished is None:
             self.reasons.append(f"without any kill, {_unfinished(self.baseline)}")
         elif not self.baseline.rows:
-            self.reasons.append("nothing was exercised: the agent called no provider of its World")
+            self.reasons.append(f"nothing was exercised: {self.agent.idle}")
         elif not self.agent.takes_run and not agree(self.baseline, self.tries.carry_out((), faults=())):
-            self.reasons.append(
-                "two runs without a kill ask different things of the providers, and the agent shows no records to hold "
-                "a run against; let it work through a Run, or take chance and time out of its requests"
-            )
+            self.reasons.append(self.agent.disagreement)
 
     def carry_out_saved(self, file: Path | None) -> None:
         """Carry out first what has found something before; what does not fit the agent any more is noted."""
@@ -173,9 +178,10 @@ class Exploring:
                     for step, n in self.held.items()
                 ),
                 *self.plan.not_covered(),
+                *self.uncovered,
             ),
             reasons=tuple(dict.fromkeys([*self.reasons, *not_met(self.options.faults, self.met)])),
-            notes=self.notes,
+            notes=(*self.notes, *self.races.told()),
             findings=merge(self.findings),
             steps=safety_of(self.baseline, self.deduplicated, self.held),
         )
@@ -211,6 +217,7 @@ class Exploring:
                 f"under {format_schedule(run.schedule)!r}, {unplanned_text(run.replay, run.log)}, in a replay"
             )
         self.kills += run.kills
+        self.races.note(run)
         self.deduplicated |= {row.step for row in run.rows if row.step and row.outcome == "deduplicated"}
         judgement = self.judge.judge(run)
         self.findings += judgement.findings

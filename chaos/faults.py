@@ -9,9 +9,10 @@ number in the run, whatever life makes it, the start of the run being the first;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from chaos.errors import OptionError
@@ -60,8 +61,19 @@ class Struck:
     fault: str
 
 
-def normal_fault(text: str) -> str:
-    """The one spelling of a fault.
+OF_A_WORLD: Mapping[str, Sequence[str]] = MappingProxyType({name: kind.operations for name, kind in PROVIDERS.items()})
+"""The providers of a World, with their operations."""
+
+
+def over_http() -> Mapping[str, Sequence[str]]:
+    """The providers of the server, with their operations."""
+    from fakes.server.dialects import DIALECTS  # noqa: PLC0415 - most lives need no wire formats
+
+    return {name: dialect.operations for name, dialect in DIALECTS.items()}
+
+
+def normal_fault(text: str, providers: Mapping[str, Sequence[str]] = OF_A_WORLD) -> str:
+    """The one spelling of a fault at one of the providers, or at the store.
 
     Raises:
         OptionError: the text cannot be read, or names something that there is not; the nearest is named.
@@ -74,11 +86,11 @@ def normal_fault(text: str) -> str:
         raise OptionError(f"fault {text!r}: {error}") from None
     except ValueError as error:
         raise OptionError(f"{error}; at the store: 'store.append#2:fails' or 'store.append#send:ambiguous'") from None
-    if fault.provider not in PROVIDERS:
+    if fault.provider not in providers:
         raise OptionError(
-            f"fault {text!r} names no provider {fault.provider!r}{nearest(fault.provider, [*PROVIDERS, 'store'])}"
+            f"fault {text!r} names no provider {fault.provider!r}{nearest(fault.provider, [*providers, 'store'])}"
         )
-    operations = PROVIDERS[fault.provider].operations
+    operations = providers[fault.provider]
     if fault.operation not in ("*", *operations):
         raise OptionError(
             f"fault {text!r}: {fault.provider} has no operation {fault.operation!r}"

@@ -12,14 +12,14 @@ from chaos.agent import Agent, find_agent
 from chaos.coverage import save_coverage, start_coverage
 from chaos.life import SPEC
 from chaos.lives import live, prepare_images
-from chaos.warm import WarmParent, end_with_parent, other_threads, send_line, send_report
+from chaos.warm import end_with_parent, other_threads, send_line, send_report, warm_parent
 
 
 def serve(descriptor: int) -> None:
     """Be a warm parent until the other side is gone."""
     control = socket.socket(fileno=descriptor)
     agent = _import_agent(control)
-    WarmParent(agent, control).serve()
+    warm_parent(agent, control).serve()
 
 
 def live_once(descriptor: int) -> None:

@@ -6,13 +6,11 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
-import tempfile
-import threading
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
 
@@ -21,12 +19,10 @@ from chaos.coverage import coverage_setup
 from chaos.errors import AgentError, LaunchError
 from chaos.life import REPORT, SPEC, LifeEnd, LifeSpec
 from chaos.lives import end_images, live_here, prepare_images
-from chaos.warm import MESSAGE_BYTES, WarmParent, end_group, other_threads
+from chaos.parents import HASH_SEEDS, Parent, greeting, interpreter, start_parents
+from chaos.warm import end_group, other_threads, warm_parent
 from durable_core import NotRecordable
 from durable_core.codec import PLAIN
-
-HASH_SEEDS = (1, 2)
-"""`PYTHONHASHSEED` of the warm parents: odd and even lives differ in it, as restarts do."""
 
 IN_PROCESS = "in-process"
 """Lives of crash images need no kill, so they can be lived here, one after another: for Hypothesis."""
@@ -40,6 +36,9 @@ class Launcher(Protocol):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the verdict has to know about how lives were started."""
+
+    def surroundings(self, spec: LifeSpec) -> AbstractContextManager[None]:
+        """What the lives of a try have in common, beside its folder; `spec` is that of the first one."""
 
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
@@ -81,7 +80,7 @@ def launcher_for(agent: Agent, kind: str | None = None, *, perturbed: bool = Fal
     if setup is None:
         return Fork([_fork_here(agent, perturbed=perturbed)])
     try:
-        return Fork(_start_parents(setup))
+        return Fork(start_parents("chaos.fresh:serve", setup))
     except AgentError as error:
         return Fork(
             [_fork_here(agent, perturbed=perturbed)],
@@ -90,20 +89,10 @@ def launcher_for(agent: Agent, kind: str | None = None, *, perturbed: bool = Fal
 
 
 @dataclass(frozen=True, slots=True)
-class _Parent:
-    """This side of a warm parent. `wait` returns when it has ended."""
-
-    control: socket.socket
-    threads: Sequence[str]
-    wait: Callable[[], object]
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-@dataclass(frozen=True, slots=True)
 class Fork:
     """Each life is a child of a warm parent. Lives take turns among the parents, which differ in their hash seed."""
 
-    parents: Sequence[_Parent]
+    parents: Sequence[Parent]
     reason: str = ""
 
     @property
@@ -113,17 +102,16 @@ class Fork:
         threads = f"threads alive where lives are forked, which lives do not have: {names} (--launcher spawn has them)"
         return tuple(note for note in (self.reason, threads if names else "") if note)
 
+    def surroundings(self, spec: LifeSpec) -> AbstractContextManager[None]:  # noqa: ARG002 - as the protocol
+        """Nothing: store and ledger are files in the folder of the try."""
+        return nullcontext()
+
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
-        parent = self.parents[spec.turn % len(self.parents)]
-        ours, theirs = socket.socketpair()
-        with ours:
-            with theirs, parent.lock:
-                try:
-                    socket.send_fds(parent.control, [SPEC.dump_json(spec)], [theirs.fileno()])
-                except OSError as error:
-                    raise LaunchError(f"a warm parent is gone ({error}): was it killed from outside?") from None
-            return _read_end(spec, ours)
+        with self.parents[spec.turn % len(self.parents)].begin(spec) as lines:
+            *reports, last = lines.read().splitlines() or [_PARENT_DIED]
+        status = json.loads(last)
+        return _end(spec, reports[0] if reports else b"", status["exit"], hung=status["hung"])
 
     def close(self) -> None:
         """Let the parents end, and with them all lives."""
@@ -139,12 +127,16 @@ class Spawn:
     setup: dict[str, object]
     notes: tuple[str, ...] = ()
 
+    def surroundings(self, spec: LifeSpec) -> AbstractContextManager[None]:  # noqa: ARG002 - as the protocol
+        """Nothing: store and ledger are files in the folder of the try."""
+        return nullcontext()
+
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
         seed = HASH_SEEDS[spec.turn % len(HASH_SEEDS)]
-        process, control = _interpreter("live_once", socket.SOCK_STREAM, self.setup, seed)
+        process, control = interpreter("chaos.fresh:live_once", socket.SOCK_STREAM, self.setup, seed)
         with control, control.makefile("rb") as reports:
-            _greeting(reports.readline())
+            greeting(reports.readline())
             control.sendall(SPEC.dump_json(spec) + b"\n")
             control.settimeout(spec.seconds)
             try:
@@ -166,6 +158,10 @@ class InProcess:
 
     agent: Agent
     notes: tuple[str, ...] = ()
+
+    def surroundings(self, spec: LifeSpec) -> AbstractContextManager[None]:  # noqa: ARG002 - as the protocol
+        """Nothing: store and ledger are files in the folder of the try."""
+        return nullcontext()
 
     def run(self, spec: LifeSpec) -> LifeEnd:
         """Live one life to its end."""
@@ -195,55 +191,7 @@ def _setup(agent: Agent, *, perturbed: bool) -> dict[str, object] | None:
     }
 
 
-def _start_parents(setup: dict[str, object]) -> list[_Parent]:
-    """One warm parent for each hash seed; they import the agent at the same time."""
-    started = [_interpreter("serve", socket.SOCK_SEQPACKET, setup, seed) for seed in HASH_SEEDS]
-    try:
-        return [_Parent(control, _greeting(control.recv(MESSAGE_BYTES)), process.wait) for process, control in started]
-    except (AgentError, LaunchError):
-        for process, control in started:
-            control.close()
-            process.wait()
-        raise
-
-
-def _interpreter(
-    entry: str, kind: socket.SocketKind, setup: dict[str, object], hash_seed: int
-) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """A fresh interpreter at one of the entries of `chaos.fresh`, with the setup on its standard input.
-
-    Our own packages are found by their path: the user may have a folder called `chaos` too.
-    """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
-    code = f"import sys; sys.path.insert(0, {_SOURCES!r}); from chaos.fresh import {entry}; {entry}({theirs.fileno()})"
-    with theirs, tempfile.TemporaryFile() as standard_input:
-        standard_input.write(json.dumps(setup).encode())
-        standard_input.seek(0)
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own code
-            [sys.executable, "-P", "-c", code],
-            env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
-            pass_fds=[theirs.fileno()],
-            stdin=standard_input,
-            stdout=subprocess.DEVNULL,
-            process_group=0,
-        )
-    return process, ours
-
-
-_SOURCES = str(Path(__file__).resolve().parent.parent)
-
-
-def _greeting(message: bytes) -> Sequence[str]:
-    """The first message of a fresh interpreter: its threads, or why it could not import the agent."""
-    if not message:
-        raise LaunchError("a fresh interpreter ended before it could import the agent; its messages are above")
-    answer = json.loads(message)
-    if "error" in answer:
-        raise AgentError(answer["error"])
-    return list(answer["threads"])
-
-
-def _fork_here(agent: Agent, *, perturbed: bool) -> _Parent:
+def _fork_here(agent: Agent, *, perturbed: bool) -> Parent:
     """A warm parent that is a fork of this process, for agents that no other process can import."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     threads = other_threads()
@@ -254,7 +202,7 @@ def _fork_here(agent: Agent, *, perturbed: bool) -> _Parent:
         ours.close()
         _be_parent(agent, theirs, perturbed=perturbed)
     theirs.close()
-    return _Parent(ours, threads, lambda: os.waitpid(pid, 0))
+    return Parent(ours, threads, lambda: os.waitpid(pid, 0))
 
 
 def _be_parent(agent: Agent, control: socket.socket, *, perturbed: bool) -> NoReturn:
@@ -262,17 +210,9 @@ def _be_parent(agent: Agent, control: socket.socket, *, perturbed: bool) -> NoRe
     try:
         if perturbed:
             prepare_images()
-        WarmParent(agent, control).serve()
+        warm_parent(agent, control).serve()
     finally:
         os._exit(0)
-
-
-def _read_end(spec: LifeSpec, reply: socket.socket) -> LifeEnd:
-    """What a life, and then its parent, say on the reply: a report if there is one, and how the process ended."""
-    with reply.makefile("rb") as lines:
-        *reports, last = lines.read().splitlines() or [_PARENT_DIED]
-    status = json.loads(last)
-    return _end(spec, reports[0] if reports else b"", status["exit"], hung=status["hung"])
 
 
 _PARENT_DIED = b'{"exit": -9, "hung": false}'

@@ -86,6 +86,21 @@ class Images:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramSpec:
+    """The process that a life of a program is.
+
+    Attributes:
+        command: with its arguments.
+        environment: what differs from the environment of the harness.
+        warm: a Python program, to be run in a fork of a process that has imported what it imports.
+    """
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    warm: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LifeSpec:
     """One life, as data, so that it can be handed to any process.
 
@@ -103,6 +118,7 @@ class LifeSpec:
         seconds: after which a life is ended, as hung.
         turn: whose turn it is among the launcher's parents, which differ in their hash seed.
         image: the crash image that it begins in, instead of a store and a ledger.
+        program: the process to start, where the agent is no function but a program.
     """
 
     number: int
@@ -117,6 +133,7 @@ class LifeSpec:
     seconds: float = 60.0
     turn: int = 0
     image: ImageSpec | None = None
+    program: ProgramSpec | None = None
 
 
 Outcome = Literal["killed", "finished", "raised", "suspended", "held"]

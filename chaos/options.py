@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from chaos.agent import Agent
+from chaos.agent import Subject
 from chaos.checks import IN_FLIGHT, Judge, known_secrets
 from chaos.checks.case import Expected
 from chaos.errors import OptionError
-from chaos.faults import normal_fault
+from chaos.faults import OF_A_WORLD, normal_fault
 from chaos.launchers import IN_PROCESS, LAUNCHERS
 from chaos.life import Try
 from chaos.money import check_model
@@ -23,7 +23,6 @@ from chaos.points import nearest
 from chaos.sources import SOURCES
 from chaos.stores import check_store
 from fakes import UnknownName, policy
-from fakes.world import PROVIDERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +48,7 @@ class Options:
         expected: the author's own oracle: given an `Ending`, it raises AssertionError or returns False.
         cross_check: images that are compared with what a real SIGKILL leaves behind.
         save: the file that keeps the schedules which have found something; they are carried out first.
+        providers: those that there are, with their operations.
         folder: where the tries keep their files; None for memory where the system offers it (`/dev/shm`).
     """
 
@@ -73,10 +73,12 @@ class Options:
     cross_check: int = 0
     model: str | None = None
     expected: Expected | None = None
+    providers: Mapping[str, Sequence[str]] = field(default_factory=lambda: OF_A_WORLD)
 
     def __post_init__(self) -> None:
         """Give every fault its one spelling, by which it is known in ledgers. Raises `OptionError` on a bad one."""
-        object.__setattr__(self, "faults", tuple(dict.fromkeys(map(normal_fault, self.faults))))
+        faults = dict.fromkeys(normal_fault(text, self.providers) for text in self.faults)
+        object.__setattr__(self, "faults", tuple(faults))
 
     def check(self) -> None:
         """Refuse what cannot work, before any life is started.
@@ -102,19 +104,19 @@ class Options:
         for source in self.perturb:
             _check_name("nothing can be perturbed that is called", source, SOURCES)
         for provider, preset in self.policies.items():
-            _check_name("there is no provider", provider, list(PROVIDERS))
+            _check_name("there is no provider", provider, list(self.providers))
             _check_policy(preset)
         if self.model is not None:
             check_model(self.model)
         if self.launcher is not None:
             _check_name("there is no launcher", self.launcher, LAUNCHERS)
 
-    def judge(self, agent: Agent, baseline: Try) -> Judge:
+    def judge(self, subject: Subject, baseline: Try) -> Judge:
         """Who holds the runs of the agent against its baseline."""
         return Judge(
-            agent=agent,
+            agent=subject,
             baseline=baseline,
-            reproduce=partial(self.command, agent),
+            reproduce=partial(self.command, subject),
             accept=frozenset(self.accept),
             secrets=known_secrets(),
             expected=self.expected,
@@ -126,10 +128,9 @@ class Options:
         """Tries at a time. One process has one set of surroundings to perturb, so it lives one life at a time."""
         return 1 if self.launcher == IN_PROCESS else self.jobs or os.cpu_count() or 1
 
-    def command(self, agent: Agent, schedule: str) -> str:
+    def command(self, subject: Subject, schedule: str) -> str:
         """The command that carries out a schedule again, with those options that change what it does."""
-        arguments = "".join(f" --arg {shlex.quote(_as_argument(value))}" for value in agent.input)
-        return f"crashwindow reproduce {agent.name} {shlex.quote(schedule)}{arguments}{self._as_arguments()}"
+        return subject.again(schedule, self._as_arguments())
 
     def _as_arguments(self) -> str:
         parts = [] if self.store == "sqlite" else ["--store", self.store]
@@ -155,10 +156,6 @@ def read_seconds(option: str, text: str) -> float:
         return float(number) * factor
     except ValueError:
         raise OptionError(f"{option} {text!r} is no time; write 30s, 2m or 1h") from None
-
-
-def _as_argument(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=repr)
 
 
 def _check_name(fact: str, name: str, known: Sequence[str]) -> None:

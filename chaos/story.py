@@ -12,6 +12,7 @@ from fakes import Row
 _KILLED = {
     Window.BEFORE: "KILLED before the call",
     Window.APPLIED: "KILLED before the answer came back",
+    Window.ANSWERED: "KILLED with the answer on its way",
     Window.UNRECORDED: "KILLED before the record",
     Window.RECORDED: "KILLED after the record",
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 
-from chaos.agent import Agent
+from chaos.agent import Subject
 from chaos.faults import struck_in
 from chaos.launchers import Launcher
 from chaos.life import LifeEnd, LifeSpec, Try
@@ -54,7 +54,7 @@ class Setting:
 class Tries:
     """Carries out schedules of one agent."""
 
-    agent: Agent
+    agent: Subject
     launcher: Launcher
     setting: Setting
     lived: list[int] = field(default_factory=list)
@@ -70,7 +70,9 @@ class Tries:
         folder = Path(tempfile.mkdtemp(prefix="try-", dir=self.setting.folder))
         try:
             spec = self._first_spec(folder)
-            return self._live_all(spec if faults is None else replace(spec, faults=faults), kills)
+            spec = spec if faults is None else replace(spec, faults=faults)
+            with self.launcher.surroundings(spec):
+                return self._live_all(spec, kills)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 

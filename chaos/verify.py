@@ -55,7 +55,8 @@ def _verifying(agent: Agent, options: Options) -> Iterator[Verifying]:
             f"{agent.name} takes no Run, so its records cannot be seen and no crash image taken; "
             f"crashwindow kill tries it with real kills"
         )
-    with setting_of(agent, options) as setting:
+    agent.check_input()
+    with setting_of(options) as setting:
         launcher = launcher_for(agent, options.launcher, perturbed=True)
         try:
             accepts = IN_FLIGHT in options.accept

@@ -17,9 +17,9 @@ from chaos.cross_check import mismatches
 from chaos.exploring import Progress, accepted_text, not_met, unplanned_text
 from chaos.findings import Finding, merge
 from chaos.imaging import DELIVERED, Image, Imaging, Lived
-from chaos.launchers import HASH_SEEDS
 from chaos.options import Options
 from chaos.origins import Origins
+from chaos.parents import HASH_SEEDS
 from chaos.points import Point, Schedule, format_schedule
 from chaos.safety import safety_of
 from chaos.saved import saved_for

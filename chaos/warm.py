@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Collection
 from dataclasses import astuple, dataclass, field
 
 from chaos.agent import Agent
@@ -37,24 +38,38 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # once, before l
 @dataclass(slots=True)
 class _Child:
     pid: int
+    spec: LifeSpec
     reply: int
     deadline: float
     hung: bool = False
 
 
+Live = Callable[[LifeSpec, int], None]
+"""Lives one life to its end in this process, and writes to the descriptor what there is to report, a line each."""
+
+
+def warm_parent(agent: Agent, control: socket.socket) -> WarmParent:
+    """The warm parent of an agent's lives, with everything in it that no life should be the first to need."""
+    draw_words()
+    rehearse()
+    return WarmParent(lambda spec, reply: live(agent, spec, lambda report: send_report(reply, report)), control)
+
+
 @dataclass(slots=True)
 class WarmParent:
-    """Forks lives of one agent until its control socket is closed."""
+    """Forks lives until its control socket is closed.
 
-    agent: Agent
+    `strays` ends what the processes of a life have left running, given the processes of the other lives.
+    """
+
+    live: Live
     control: socket.socket
+    strays: Callable[[LifeSpec, Collection[int]], None] = lambda *_: None
     _children: dict[int, _Child] = field(default_factory=dict)  # by pidfd
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
 
     def serve(self) -> None:
         """Fork what is asked for; return when the other side is gone, with no life left over."""
-        draw_words()
-        rehearse()
         gc.freeze()  # what is there now is shared by all lives; collecting it would copy it into each
         self._selector.register(self.control, selectors.EVENT_READ)
         while True:
@@ -74,7 +89,7 @@ class WarmParent:
         pid = os.fork()
         if pid == 0:
             self._become(spec, descriptors[0])
-        child = _Child(pid, descriptors[0], time.monotonic() + spec.seconds)
+        child = _Child(pid, spec, descriptors[0], time.monotonic() + spec.seconds)
         pidfd = os.pidfd_open(pid)
         self._children[pidfd] = child
         self._selector.register(pidfd, selectors.EVENT_READ)
@@ -89,7 +104,7 @@ class WarmParent:
         self.control.close()
         code = 1
         try:
-            live(self.agent, spec, lambda report: send_report(reply, report))
+            self.live(spec, reply)
             code = 0
         except BaseException:  # noqa: BLE001 - the process ends here; its log says why
             traceback.print_exc()
@@ -103,6 +118,7 @@ class WarmParent:
         os.close(pidfd)
         _, status = os.waitpid(child.pid, 0)
         end_group(child.pid)
+        self.strays(child.spec, [other.pid for other in self._children.values()])
         with contextlib.suppress(OSError):  # the other side may have gone
             send_line(child.reply, {"exit": os.waitstatus_to_exitcode(status), "hung": child.hung})
         os.close(child.reply)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from chaos.accounts import Surplus
-from chaos.agent import Agent
+from chaos.agent import Subject
 from chaos.life import Try
 from fakes import Row
 
@@ -43,7 +43,7 @@ class Case:
         model: whose prices the tokens have, if money is told.
     """
 
-    agent: Agent
+    agent: Subject
     run: Try
     baseline: Try
     surplus: tuple[Surplus, ...]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from chaos.accounts import Surplus, surplus_by_baseline, surplus_by_records
-from chaos.agent import Agent
+from chaos.agent import Subject
 from chaos.checks import calls, ends, records
 from chaos.checks.case import Case, Check, Expected, Fact
 from chaos.checks.runs import keys_of_two_runs
@@ -56,7 +56,7 @@ class Judge:
         model: whose prices the tokens have.
     """
 
-    agent: Agent
+    agent: Subject
     baseline: Try
     reproduce: Callable[[str], str]
     accept: frozenset[str] = frozenset()

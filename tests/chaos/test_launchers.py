@@ -13,7 +13,8 @@ import pytest
 from chaos.agent import Agent, find_agent
 from chaos.errors import LaunchError
 from chaos.kill import kill
-from chaos.launchers import HASH_SEEDS, launcher_for
+from chaos.launchers import launcher_for
+from chaos.parents import HASH_SEEDS
 from chaos.life import LifeSpec
 from chaos.options import Options
 from chaos.plan import Reach

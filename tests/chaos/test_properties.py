@@ -12,7 +12,7 @@ from chaos.agent import Agent
 from chaos.kill import kill
 from chaos.options import Options
 from chaos.plan import Reach
-from scenarios.programs import Beside, Branch, Do, Loop, Part, carry_out
+from scenarios.plans import Beside, Branch, Do, Loop, Part, carry_out
 
 does = st.builds(Do, st.sampled_from(["ask", "search", "send", "charge", "now"]))
 bodies = st.lists(does, min_size=1, max_size=2).map(tuple)
@@ -30,7 +30,7 @@ few = settings(max_examples=12, deadline=None)
 
 
 def agent_of(program: list[Part]) -> Agent:
-    return Agent("scenarios.programs:carry_out", partial(carry_out, program=program))
+    return Agent("scenarios.plans:carry_out", partial(carry_out, program=program))
 
 
 @few

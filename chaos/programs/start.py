@@ -1,0 +1,55 @@
+"""The process that starts programs: each in a group of its own, with the given environment, leaving none behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from chaos.life import LifeSpec, ProgramSpec
+from chaos.living import redirect_output
+from chaos.programs.strays import adopt_orphans, end_strays
+from chaos.programs.warm_imports import import_all, run_python
+from chaos.warm import WarmParent, end_with_parent, other_threads, send_line
+
+
+def serve_programs(descriptor: int) -> None:
+    """Start what is asked for until the other side is gone. The setup stands on standard input."""
+    control = socket.socket(fileno=descriptor)
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the harness, and that ends this
+    setup = json.load(sys.stdin)
+    os.chdir(setup["cwd"])
+    adopt_orphans()
+    import_all(setup["imports"])
+    send_line(control.fileno(), {"threads": other_threads() if setup["imports"] else []})
+    WarmParent(become, control, end_strays).serve()
+
+
+def become(spec: LifeSpec, reply: int) -> None:
+    """Be the program of a life, which is told of by its number. Returns only if it runs in this very process, warm."""
+    program = spec.program
+    if program is None:
+        raise ValueError("a life of a program needs to be told which")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    redirect_output(Path(spec.folder) / "output.log")
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.environ.update(program.environment)
+    send_line(reply, {"pid": os.getpid()})
+    os.set_inheritable(reply, False)  # noqa: FBT003 - the name says it
+    if program.warm:
+        run_python(program.command)
+    else:
+        _execute(program)
+
+
+def _execute(program: ProgramSpec) -> None:
+    try:
+        os.execvp(program.command[0], program.command)  # noqa: S606 - what the user asks for, without a shell
+    except OSError as error:
+        print(f"{program.command[0]} cannot be run: {error.strerror}", file=sys.stderr)  # noqa: T201 - to its log
+        os._exit(127)

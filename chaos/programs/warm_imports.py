@@ -1,0 +1,146 @@
+"""Warm starts of Python programs: what a program imports is imported once, and each life is a fork.
+
+Only what is installed is imported ahead: the program's own modules may read their environment while they are imported,
+and that is another in every life.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import runpy
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaos.errors import LaunchError
+
+_PLAIN_FLAGS = frozenset(["-u", "-B", "-E", "-s", "-S", "-I", "-P"])
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCommand:
+    """What a Python interpreter is told to run: a module's name or a script's path, and its arguments."""
+
+    module: str | None
+    script: str | None
+    arguments: tuple[str, ...]
+
+
+def read_python(command: Sequence[str]) -> PythonCommand:
+    """The module or script in a command.
+
+    Raises:
+        LaunchError: it is none that this interpreter could be forked for.
+    """
+    interpreter, *rest = command
+    if not _is_ours(interpreter):
+        raise LaunchError(
+            f"--warm forks lives from the interpreter that runs crashwindow, {sys.executable}, and {interpreter!r} is "
+            f"another; install crashwindow beside the program, or leave --warm out"
+        )
+    while rest and rest[0] in _PLAIN_FLAGS:
+        rest = rest[1:]
+    if len(rest) > 1 and rest[0] == "-m":
+        return PythonCommand(rest[1], None, tuple(rest[2:]))
+    if rest and not rest[0].startswith("-"):
+        return PythonCommand(None, rest[0], tuple(rest[1:]))
+    raise LaunchError("--warm takes python -m MODULE or python SCRIPT.py, with plain arguments")
+
+
+def installed_imports(command: Sequence[str]) -> list[str]:
+    """The installed modules that a Python program imports, its own modules' imports among them, in order.
+
+    Raises:
+        LaunchError: see `read_python`; or there is no such module or script, or it is no Python.
+    """
+    python = read_python(command)
+    found: dict[str, None] = {}
+    seen: set[Path] = set()
+    waiting = [_source_of(python)]
+    while waiting:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        for name in _imports_in(file):
+            where = _where(name)
+            if where is None or _is_installed(where):
+                found[name] = None
+            else:
+                waiting.append(where)
+    return list(found)
+
+
+def import_all(names: Iterable[str]) -> None:
+    """Import what can be; what fails here fails in the program, which may not mind."""
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception:  # noqa: BLE001, S112 - a module may do anything while it is imported
+            continue
+
+
+def run_python(command: Sequence[str]) -> None:
+    """Run the program in this process, as the interpreter would."""
+    python = read_python(command)
+    if python.module is not None:
+        sys.path.insert(0, str(Path.cwd()))
+        sys.argv = [python.module, *python.arguments]
+        runpy.run_module(python.module, run_name="__main__", alter_sys=True)
+    elif python.script is not None:
+        sys.path.insert(0, str(Path(python.script).resolve().parent))
+        sys.argv = [python.script, *python.arguments]
+        runpy.run_path(python.script, run_name="__main__")
+
+
+def _is_ours(interpreter: str) -> bool:
+    """Whether a command's interpreter is this one: by its path, or by a bare name that any environment gives it."""
+    path = Path(interpreter)
+    if len(path.parts) == 1:
+        return path.name.startswith("python")
+    return path.absolute().parent == Path(sys.executable).parent and path.name.startswith("python")
+
+
+def _source_of(python: PythonCommand) -> Path:
+    if python.script is not None:
+        path = Path(python.script)
+        if not path.is_file():
+            raise LaunchError(f"there is no script {python.script}")
+        return path
+    where = _where(python.module or "")
+    if where is None:
+        raise LaunchError(f"there is no module {python.module} to be found from {Path.cwd()}")
+    main = where.parent / "__main__.py"
+    return main if where.name == "__init__.py" and main.exists() else where
+
+
+def _where(name: str) -> Path | None:
+    """The file of a module; None for one that has none, or is not there."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
+
+
+def _is_installed(file: Path) -> bool:
+    return "site-packages" in file.parts or "dist-packages" in file.parts or Path(ast.__file__).parent in file.parents
+
+
+def _imports_in(file: Path) -> Iterator[str]:
+    """Modules that are imported at the top of a file."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except SyntaxError as error:
+        raise LaunchError(f"{file} is no Python: {error.msg} in line {error.lineno}") from None
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*")
