@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chaos.accounts import Surplus
 from chaos.agent import Subject
+from chaos.faults import answer_lost
 
 _ERRORS = {
     "ReplayDivergence": (
@@ -26,11 +27,8 @@ def cause_of_surplus(surplus: Surplus, agent: Subject) -> tuple[str, str]:  # no
     row, again = surplus.row, surplus.again
     call = f"{row.provider}.{row.operation}"
     effect = f'run.effect("{row.step or row.operation}", {call}, ...)'
-    if not agent.takes_run and row.key is None:
-        return (
-            f"what the dead life had done was not recorded, and {call} carries no key, so it happened again",
-            "record each finished step, and give every effect a key made of run and step: run.effect(...) does both",
-        )
+    if not agent.takes_run:
+        return _cause_without_records(surplus)
     if again is None:
         return (
             "the life that made the call was killed before its record, and no later life asked for that step again",
@@ -60,6 +58,34 @@ def cause_of_surplus(surplus: Surplus, agent: Subject) -> tuple[str, str]:  # no
     )
 
 
+def _cause_without_records(surplus: Surplus) -> tuple[str, str]:
+    """Cause and fix where no records can be seen: of a program, or an agent with a checkpoint of its own."""
+    row, again = surplus.row, surplus.again
+    call = f"{row.provider}.{row.operation}"
+    record = "record each finished step, and give every effect a key made of run and step: run.effect(...) does both"
+    if again is not None and again.life == row.life and answer_lost(row):
+        who = "its client library" if again.retry else "the program"
+        return f"the reply was lost, and {who} asked again without a key that {row.provider} knows", record
+    if row.nature == "bills" and surplus.in_flight:
+        return (
+            f"the life died with this answer on its way, and {row.provider} does not deduplicate, so it was paid again",
+            f"put a proxy with keys in front of {row.provider}, or accept the one answer in flight: --accept in-flight",
+        )
+    if row.nature == "bills":
+        return "an answer that had come was not recorded, so a later life paid for it again", record
+    if row.key is None:
+        return f"what the dead life had done was not recorded, and {call} carries no key, so it happened again", record
+    if again is not None and again.key != row.key:
+        return (
+            f"the idempotency key changed from {row.key!r} to {again.key!r}, so the provider took a retry for new",
+            "make the key of run and step and pass it yourself: one that an SDK makes is new in each life",
+        )
+    return (
+        f"{row.provider} took the same key twice: it does not deduplicate, or no longer remembers the key",
+        "ask the provider whether it has happened before it is sent again, or hold it for a person",
+    )
+
+
 def cause_of_error(error: str, fix: str) -> tuple[str, str]:
     """Cause and fix of an error that ends life after life, by the error's type."""
     return _ERRORS.get(error.partition(":")[0], (f"each life fails in the same way: {error.partition(':')[0]}", fix))
@@ -74,5 +100,17 @@ _DONE = {
     "email.send": "email to {} was sent",
     "payments.charge": "a charge to {} was made",
     "payments.refund": "a refund of {} was made",
+    "resend.emails.send": "email to {} was sent",
+    "resend.emails.batch": "a batch of emails to {} was sent",
+    "sendgrid.mail.send": "email to {} was sent",
+    "ses.send_email": "email to {} was sent",
+    "smtp.send": "email to {} was sent",
+    "slack.chat.postMessage": "a message to {} was posted",
+    "twilio.messages.create": "a text message to {} was sent",
+    "stripe.charges.create": "a charge to {} was made",
+    "stripe.customers.create": "customer {} was made",
+    "stripe.payment_intents.create": "a payment by {} was made",
+    "stripe.payment_intents.confirm": "a payment by {} was confirmed",
+    "stripe.refunds.create": "a refund of {} was made",
 }
 _NOUNS = {"email.send": "email", "llm.complete": "question", "payments.charge": "charge", "payments.refund": "refund"}

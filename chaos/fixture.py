@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec
 
 import pytest
 
@@ -17,6 +14,7 @@ from chaos.agent import agent_of
 from chaos.checks.case import Expected
 from chaos.errors import HarnessError, OptionError
 from chaos.kill import kill
+from chaos.marker import keywords_of, with_defaults
 from chaos.options import Options, read_seconds
 from chaos.plan import Reach
 from chaos.points import nearest
@@ -25,43 +23,18 @@ from chaos.sources import SOURCES
 from chaos.verdict import Verdict, Word
 from chaos.verify import verify
 
-P = ParamSpec("P")
-
-
-def _with_defaults(
-    method: Callable[Concatenate[Chaos, P], Verdict],
-) -> Callable[Concatenate[Chaos, P], Verdict]:
-    """A method that takes what its call does not say from the test's marker."""
-    known = keywords_of(method)
-
-    @wraps(method)
-    def call(self: Chaos, /, *args: P.args, **kwargs: P.kwargs) -> Verdict:
-        __tracebackhide__ = True
-        for name, value in self.defaults.items():
-            if name in known:
-                kwargs.setdefault(name, value)
-        return method(self, *args, **kwargs)
-
-    return call
-
-
-def keywords_of(method: Callable[..., Verdict]) -> frozenset[str]:
-    """The keywords that a method takes."""
-    parameters = inspect.signature(method).parameters.values()
-    return frozenset(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
-
 
 def read_marker(marker: pytest.Mark) -> Mapping[str, object]:
     """The keywords of `@pytest.mark.chaos(...)`.
 
     Raises:
-        OptionError: it has something that neither `kill` nor `verify` takes; the nearest keyword is named.
+        OptionError: it has something that none of the methods takes; the nearest keyword is named.
     """
-    known = sorted(keywords_of(Chaos.kill) | keywords_of(Chaos.verify))
+    known = sorted(keywords_of(Chaos.kill) | keywords_of(Chaos.verify) | keywords_of(Chaos.exec))
     if marker.args:
         raise OptionError(
             f"@pytest.mark.chaos takes keywords alone, not {', '.join(map(repr, marker.args))}; the agent is passed to "
-            f"chaos.verify or chaos.kill"
+            f"chaos.verify, chaos.kill or chaos.exec"
         )
     for name in marker.kwargs:
         if name not in known:
@@ -97,7 +70,7 @@ class Chaos:
     budget: float | None = None
     defaults: Mapping[str, object] = field(default_factory=dict)
 
-    @_with_defaults
+    @with_defaults
     def kill(
         self,
         agent: Callable[..., object],
@@ -155,7 +128,7 @@ class Chaos:
             )
             return _judged(kill(agent_of(agent, input), options))
 
-    @_with_defaults
+    @with_defaults
     def verify(
         self,
         agent: Callable[..., object],
@@ -224,6 +197,102 @@ class Chaos:
             )
             return _judged(verify(agent_of(agent, input), options))
 
+    @with_defaults
+    def exec(
+        self,
+        command: Sequence[str],
+        *,
+        points: Sequence[str] | None = None,
+        depth: int = 1,
+        random: int = 0,
+        syscalls: int = 0,
+        env: Mapping[str, str] | None = None,
+        state: Path | None = None,
+        signal: str = "KILL",
+        grace: float = 2.0,
+        later: float = 0.0,
+        tls: bool = False,
+        warm: bool = False,
+        script: Path | None = None,
+        recorded: Path | None = None,
+        seed: int = 0,
+        accept: Sequence[str] = (),
+        policies: Mapping[str, str] | None = None,
+        faults: Sequence[str] = (),
+        expected: Expected | None = None,
+        model: str | None = None,
+        save: Path | None = None,
+        seconds: float = 60.0,
+        folder: Path | None = None,
+    ) -> Verdict:
+        """Kill any program at every provider call, start it again until it ends, and fail the test on any finding.
+
+        Args:
+            command: the program with its arguments; `{run_id}`, `{state}` and `{server}` are substituted.
+            points: patterns (`*@applied`) or whole schedules; every point if None.
+            depth: how many crashes in a row are tried exhaustively.
+            random: how many random schedules are tried beyond that.
+            syscalls: system calls to kill at as well, at most; 0 for none.
+            env: variables for the program, beside those that point SDKs at the fakes.
+            state: folder that `{state}` begins as a copy of.
+            signal: by which a life is ended.
+            grace: seconds that it then has to end itself, if the signal is not KILL.
+            later: seconds that each life begins later, for the windows of keys.
+            tls: catch SDKs without a base URL by a proxy.
+            warm: fork a Python program from a process that has imported what it imports.
+            script: file of what models say, in order.
+            recorded: file of answers recorded elsewhere.
+            seed: of the fakes, of random schedules, and of what is drawn.
+            accept: what is accepted by name: `in-flight`.
+            policies: how providers treat keys: `{"openai": "default"}`.
+            faults: what goes wrong beside crashes: `stripe.charges.create#1:lost_after`.
+            expected: your own oracle: given the `Ending` of a finished run, it raises AssertionError or returns False.
+            model: tells re-spent tokens in money, at the prices of this model.
+            save: file of schedules that have found something; they are carried out first.
+            seconds: after which a life counts as hung.
+            folder: where tries keep their files.
+
+        Returns:
+            The verdict: `safe within bounds`, since a program's own writes are not every place to crash at.
+
+        Raises:
+            pytest.fail.Exception: the verdict is `unsafe` or `inconclusive`, or the call itself is wrong.
+        """
+        __tracebackhide__ = True
+        from chaos.programs.execute import execute, program_options  # noqa: PLC0415 - with it comes a web server
+        from chaos.programs.program import Program  # noqa: PLC0415
+
+        with _told():
+            program = Program(
+                command=tuple(command),
+                environment=env or {},
+                state=state,
+                signal=signal,
+                grace=grace,
+                later=later,
+                tls=tls,
+                warm=warm,
+                syscalls=syscalls,
+            )
+            options = program_options(
+                reach=Reach(points=tuple(points) if points is not None else None, depth=depth, random=random),
+                accept=tuple(accept),
+                policies=policies or {},
+                faults=tuple(faults),
+                expected=expected,
+                model=model,
+                save=save,
+                jobs=self._cores,
+                seconds=seconds,
+                seed=seed,
+                folder=folder,
+            )
+            return _judged(execute(program, options, script=script, recording=recorded))
+
+    @property
+    def _cores(self) -> int:
+        return _fair_share() if self.jobs is None else self.jobs
+
     def _shared(  # noqa: PLR0917 - in the order of the signatures above
         self,
         seed: int,
@@ -248,7 +317,7 @@ class Chaos:
             deliver=deliver or {},
             save=save,
             launcher=launcher,
-            jobs=_fair_share() if self.jobs is None else self.jobs,
+            jobs=self._cores,
             seconds=seconds,
             seed=seed,
             folder=folder,

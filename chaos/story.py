@@ -48,7 +48,8 @@ def _call(row: Row) -> str:
     usage = f", {row.tokens_in + row.tokens_out} tokens" if row.nature == "bills" else ""
     outcome = f"deduplicated onto call {row.original}" if row.original else f"{row.outcome} as call {row.id}"
     fault = f" · FAULT {row.fault}" if row.fault else ""
-    return f"{row.provider}.{row.operation} key={row.key or '-'} → {outcome}{usage}{fault}"
+    again = f" (retry {row.retry} of its client)" if row.retry else ""
+    return f"{row.provider}.{row.operation} key={row.key or '-'}{again} → {outcome}{usage}{fault}"
 
 
 def _end(life: LifeEnd) -> list[str]:

@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -20,6 +21,7 @@ import time
 import traceback
 from collections.abc import Callable, Collection
 from dataclasses import astuple, dataclass, field
+from pathlib import Path
 
 from chaos.agent import Agent
 from chaos.coverage import save_coverage
@@ -31,6 +33,9 @@ from fakes import World
 from fakes.lifelike import Vocabulary, adopt_vocabulary, draw_vocabulary
 
 MESSAGE_BYTES = 1 << 16
+FOLDER_PREFIX = "crashwindow-"
+"""Of the folder of an exploration: the warm parents remove it if the harness cannot."""
+
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # once, before lives are forked
 
@@ -66,6 +71,7 @@ class WarmParent:
     control: socket.socket
     strays: Callable[[LifeSpec, Collection[int]], None] = lambda *_: None
     _children: dict[int, _Child] = field(default_factory=dict)  # by pidfd
+    _folders: set[str] = field(default_factory=set)
     _selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
 
     def serve(self) -> None:
@@ -78,6 +84,7 @@ class WarmParent:
                     self._reap(key.fd)
                 elif not self._accept():
                     self._end_all()
+                    self._clear_away()
                     return
             self._end_hung()
 
@@ -86,6 +93,7 @@ class WarmParent:
         if not message:
             return False
         spec = SPEC.validate_json(message)
+        self._folders.add(spec.folder)
         pid = os.fork()
         if pid == 0:
             self._become(spec, descriptors[0])
@@ -106,6 +114,8 @@ class WarmParent:
         try:
             self.live(spec, reply)
             code = 0
+        except BrokenPipeError:  # the harness is gone, and nobody asks
+            pass
         except BaseException:  # noqa: BLE001 - the process ends here; its log says why
             traceback.print_exc()
         finally:
@@ -132,6 +142,12 @@ class WarmParent:
             if child.deadline <= time.monotonic() and not child.hung:
                 child.hung = True
                 os.kill(child.pid, signal.SIGKILL)
+
+    def _clear_away(self) -> None:
+        """Remove the files of the exploration, should the harness have been killed before it could."""
+        paths = (path for folder in self._folders for path in (Path(folder), *Path(folder).parents))
+        for exploration in {path for path in paths if path.name.startswith(FOLDER_PREFIX)}:
+            shutil.rmtree(exploration, ignore_errors=True)
 
     def _end_all(self) -> None:
         for pidfd, child in list(self._children.items()):

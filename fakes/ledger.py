@@ -181,6 +181,10 @@ class Ledger:
         sql = "SELECT count(*) FROM calls WHERE provider = ? AND ? IN ('*', operation)"
         return int(self._query(sql, provider, operation)[0][0])
 
+    def __len__(self) -> int:
+        """How many calls there were, of all providers."""
+        return int(self._query("SELECT count(*) FROM calls")[0][0])
+
     def applied(self, provider: str, operation: str) -> list[Row]:
         """The applied calls of one operation, oldest first."""
         return self._rows("provider = ? AND operation = ? AND outcome = 'applied'", provider, operation)

@@ -53,10 +53,10 @@ def execute(
     began = time.monotonic()
     program.check()
     options = options or program_options()
-    says, recorded = _answers(script, recording)
-    launcher = programs_launcher(program, says, recorded, seed=options.seed)
-    with exploring_with(program, options, lambda: launcher) as found:
-        found.uncovered = tuple(_uncovered(program, launcher.syscalls))
+    says, recorded = read_answers(script, recording)
+    syscalls = Syscalls(program.syscalls, options.seed)
+    with exploring_with(program, options, lambda: programs_launcher(program, syscalls, says, recorded)) as found:
+        found.uncovered = tuple(_uncovered(program, syscalls))
         found.carry_out_saved(options.save)
         found.explore(progress or _ignore)
         misses = [*(says.misses if says else ()), *(recorded.misses if recorded else ())]
@@ -66,7 +66,8 @@ def execute(
         return verdict
 
 
-def _answers(script: Path | None, recording: Path | None) -> tuple[Script | None, Recording | None]:
+def read_answers(script: Path | None, recording: Path | None) -> tuple[Script | None, Recording | None]:
+    """A script and a recording, where files of them are named. Raises `OptionError` on one that cannot be used."""
     try:
         return (
             None if script is None else Script.read(script),

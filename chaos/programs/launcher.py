@@ -84,9 +84,9 @@ class Programs:
 
 
 def programs_launcher(
-    program: Program, script: Script | None = None, recording: Recording | None = None, *, seed: int = 0
+    program: Program, syscalls: Syscalls, script: Script | None = None, recording: Recording | None = None
 ) -> Programs:
-    """The launcher of a program's lives. The seed draws the system calls to kill at, where there are too many.
+    """The launcher of a program's lives.
 
     Raises:
         LaunchError: this system, or this program, cannot do it; says what works.
@@ -95,7 +95,6 @@ def programs_launcher(
         raise LaunchError("real kills need SIGKILL, which Windows does not have; they work on Linux, and in WSL")
     if sys.platform != "linux":
         raise LaunchError("programs are started from a process that adopts their orphans, which needs Linux")
-    syscalls = Syscalls(program.syscalls, seed)
     if program.syscalls:
         syscalls.check()
     imports = installed_imports(program.command) if program.warm else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,11 +14,14 @@ from chaos.programs.program import Places, Program
 from chaos.programs.strays import LIFE_VARIABLE, life_mark
 from chaos.programs.syscalls import is_syscall
 from fakes import Fault, Ledger
+from fakes.provider import wall_clock
 from fakes.server.dialects import variables
-from fakes.server.listening import Listener
+from fakes.server.listening import LOOPBACK, Listener
+from fakes.server.proxy import proxying
 from fakes.server.recorded import Recording
 from fakes.server.script import Script
 from fakes.server.site import Site
+from fakes.server.smtp import serving_smtp
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class Stage:
             "PYTHONDONTWRITEBYTECODE": "1",  # a life should not be the first to compile a module
             "PYTHONUNBUFFERED": "1",
             "NO_PROXY": "127.0.0.1,localhost",
+            "no_proxy": "127.0.0.1,localhost",
         }
         return self.variables | ours | places.environment(self.program.environment)
 
@@ -92,10 +95,14 @@ class Stages:
                 answers=self.script and self.script.anew(),
                 recording=self.recording and self.recording.anew(),
                 gate=gate,
-                clock=lambda: time.time() + self.program.later * (gate.life.number - 1),
+                clock=lambda: wall_clock() + self.program.later * (gate.life.number - 1),
             )
             address = stack.enter_context(self.listener.serving(site))
-            yield Stage(self.program, address, gate, variables(address), folder)
+            mail = stack.enter_context(self.listener.open(serving_smtp(site)))
+            names = variables(address) | {"SMTP_HOST": LOOPBACK, "SMTP_PORT": str(mail)}
+            if self.program.tls:
+                names |= stack.enter_context(self.listener.open(proxying(site, folder))).variables()
+            yield Stage(self.program, address, gate, names, folder)
 
 
 def _lay_out(program: Program, state: Path) -> None:

@@ -13,13 +13,12 @@ from chaos.life import LifeSpec, ProgramSpec
 from chaos.living import redirect_output
 from chaos.programs.strays import adopt_orphans, end_strays
 from chaos.programs.warm_imports import import_all, run_python
-from chaos.warm import WarmParent, end_with_parent, other_threads, send_line
+from chaos.warm import WarmParent, other_threads, send_line
 
 
 def serve_programs(descriptor: int) -> None:
     """Start what is asked for until the other side is gone. The setup stands on standard input."""
-    control = socket.socket(fileno=descriptor)
-    end_with_parent()
+    control = socket.socket(fileno=descriptor)  # its end is ours: a death with the parent would leave strays behind
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the harness, and that ends this
     setup = json.load(sys.stdin)
     os.chdir(setup["cwd"])
