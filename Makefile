@@ -2,6 +2,7 @@
 
 VENV := .venv
 READY := $(VENV)/.ready
+SDKS := $(VENV)/.sdks
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The interpreter that the environment is made from: make setup PYTHON=/opt/python3.12/bin/python3
@@ -10,7 +11,7 @@ CANDIDATES := python3.13 python3.12 python3.11 python3
 USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench bench-peers pins clean
+.PHONY: help setup demo test check suites bench bench-peers pins clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,15 +21,18 @@ setup: $(READY)  ## Make .venv with the pinned tools and this project in it
 demo: $(READY)  ## Show the crash-window bug, its story and its fix, with real kills
 	@$(VENV)/bin/crashwindow demo
 
-test: $(READY)  ## Run the tests on all cores, with branch coverage
+test: $(SDKS)  ## Run the tests on all cores, with branch coverage
 	$(VENV)/bin/python -m pytest --numprocesses auto --cov --cov-fail-under=95
 
-check: $(READY)  ## Lint, check the format, check the types
+check: $(SDKS)  ## Lint, check the format, check the types
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: $(READY)  ## Measure, and print the figures
+suites: $(SDKS)  ## Run the tests of other people's SDKs against the fakes
+	$(VENV)/bin/python tests/suites/run.py
+
+bench: $(SDKS)  ## Measure, and print the figures
 	$(VENV)/bin/python tests/benchmarks/bench.py
 
 bench-peers: $(READY)  ## Run the peers beside crashwindow, on one agent
@@ -38,8 +42,11 @@ pins: $(READY)  ## Write constraints.txt anew, with the latest versions of every
 	$(VENV)/bin/python -m venv --clear $(VENV)/pins
 	$(VENV)/pins/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)/pins/bin/python -m pip install --quiet --group dev --editable .
-	{ sed -n '/^#/p' constraints.txt; $(VENV)/pins/bin/python -m pip freeze --exclude-editable; } > $(VENV)/pins.txt
-	mv $(VENV)/pins.txt constraints.txt
+	$(VENV)/pins/bin/python -m pip freeze --exclude-editable > $(VENV)/pins.txt
+	{ sed -n '/^#/p' constraints.txt; cat $(VENV)/pins.txt; } > $(VENV)/pins.new && mv $(VENV)/pins.new constraints.txt
+	$(VENV)/pins/bin/python -m pip install --quiet --constraint $(VENV)/pins.txt --group sdks --editable '.[sdks]'
+	{ sed -n '/^#/p' constraints-sdks.txt; $(VENV)/pins/bin/python -m pip freeze --exclude-editable \
+		| grep -vxFf $(VENV)/pins.txt; } > $(VENV)/pins.new && mv $(VENV)/pins.new constraints-sdks.txt
 
 clean:  ## Remove the environment and what the tools leave behind
 	rm -rf $(VENV) .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
@@ -58,4 +65,9 @@ $(READY): pyproject.toml constraints.txt
 	$(VENV)/bin/python -c '$(USABLE)' 2>/dev/null || "$$python" -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --requirement constraints.txt
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The SDKs of real providers, which the tests drive against the fakes.
+$(SDKS): $(READY) constraints-sdks.txt
+	$(VENV)/bin/python -m pip install --quiet --constraint constraints.txt --requirement constraints-sdks.txt
 	@touch $@

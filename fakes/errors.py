@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 
 class UnknownName(ValueError):
@@ -60,7 +61,9 @@ class MalformedAnswer(ProviderError):
 
 
 class CodedError(ProviderError):
-    """An error with the provider's own code for it, such as `insufficient_funds`."""
+    """An error with the provider's own code for it, such as `insufficient_funds`; `details` are JSON-like."""
+
+    details: Mapping[str, object] = MappingProxyType({})
 
     def __init__(
         self,
@@ -70,13 +73,20 @@ class CodedError(ProviderError):
         operation: str = "",
         status: int | None = None,
         code: str = "",
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message, provider=provider, operation=operation, status=status)
         self.code = code
+        if details is not None:
+            self.details = details
 
 
 class CardDeclined(CodedError):
     """The bank said no. Final for this payment; a retry gets the same."""
+
+
+class Rejected(CodedError):
+    """The provider began to work on the call and said no, such as to a refund of what is refunded already."""
 
 
 class KeyMismatch(CodedError):
@@ -97,6 +107,10 @@ class KeyRequired(CodedError):
 
 class KeyTooLong(CodedError):
     """The key is longer than the provider takes."""
+
+
+class GivenAgain(Exception):
+    """The cause of an error that is an earlier call's, given again because its key was used again."""
 
 
 def dump_error(error: ProviderError) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from random import Random
+from uuid import UUID
 
 _SIZE = 96
 
@@ -105,6 +106,11 @@ def sentence(random: Random) -> str:
 def paragraph(random: Random) -> str:
     """Three to five sentences."""
     return " ".join(sentence(random) for _ in range(random.randint(3, 5)))
+
+
+def uuid(random: Random) -> str:
+    """A random UUID, as ids are spelled."""
+    return str(UUID(int=random.getrandbits(128), version=4))
 
 
 def slug(text: str) -> str:

@@ -98,6 +98,7 @@ PRESETS: Mapping[str, KeyPolicy] = MappingProxyType(
                 max_length=256,
                 on_mismatch=Refusal(409, "invalid_idempotent_request"),
                 in_flight=Refusal(409, "concurrent_idempotent_requests"),
+                key_invalid=Refusal(400, "invalid_idempotency_key"),
             ),
             KeyPolicy(
                 name="ietf",
@@ -197,10 +198,15 @@ PRESETS: Mapping[str, KeyPolicy] = MappingProxyType(
             _without_keys("none", "A provider that does not understand keys."),
             _without_keys("openai", "The OpenAI API documents no key; every request is worked on and billed."),
             _without_keys("anthropic", "The Anthropic API documents no key; every request is worked on and billed."),
+            _without_keys("gemini", "The Gemini API documents no key; every request is worked on and billed."),
             _without_keys("ses", "SES v2 SendEmail has no key; every request sends."),
             _without_keys("sendgrid", "SendGrid v3 mail/send has no key; every request sends."),
             _without_keys("postmark", "The Postmark API documents no key; every request sends."),
             _without_keys("slack", "Slack chat.postMessage: every request posts."),
+            _without_keys("twilio", "The Twilio Messages API documents no key; every request sends."),
+            _without_keys("smtp", "SMTP (RFC 5321) has no key; every message that is accepted is sent."),
+            _without_keys("tavily", "The Tavily API documents no key; a search only reads."),
+            _without_keys("exa", "The Exa API documents no key; a search only reads."),
         )
     }
 )

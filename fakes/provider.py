@@ -11,7 +11,15 @@ from typing import ClassVar, Self
 
 from durable_core.fingerprint import fingerprint
 from fakes.admission import answered_by
-from fakes.errors import CodedError, ConnectionLost, ProviderError, RateLimited, dump_error, load_error
+from fakes.errors import (
+    CodedError,
+    ConnectionLost,
+    GivenAgain,
+    ProviderError,
+    RateLimited,
+    dump_error,
+    load_error,
+)
 from fakes.faults import AFTER, BEFORE, Fault
 from fakes.ledger import Ledger, Outcome, Row
 from fakes.lifelike import Lifelike
@@ -215,5 +223,5 @@ class Provider:
 def _first_answer(first: Row) -> str:
     """The answer an earlier call got, be it an error."""
     if first.outcome == "failed":
-        raise load_error(first.answer)
+        raise load_error(first.answer) from GivenAgain(f"row {first.id} has the same key")
     return first.answer

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from random import Random
 
-from fakes.lifelike import line, sentence, slug
+from fakes.lifelike import Lifelike, line, sentence, slug
 from fakes.provider import Provider, Work
 
 
@@ -31,16 +31,20 @@ class Search(Provider):
         call = self.call("query", query, "reads", None, query=query, count=count)
 
         def work(number: int) -> Work:
-            request = self.lifelike.of_request(call.body)
-            found = [_document(request) for _ in range(count)]
-            return Work(
-                json.dumps(found if self.lifelike.steady else _drifted(found, self.lifelike.random(number, call.body)))
-            )
+            found = find(self.lifelike, call.body, number, count)
+            return Work(json.dumps([asdict(document) for document in found]))
 
         return [Document(**document) for document in json.loads(self.perform(call, work).answer)]
 
 
-def _drifted(found: list[dict[str, str]], random: Random) -> list[dict[str, str]]:
+def find(lifelike: Lifelike, body: str, number: int, count: int) -> list[Document]:
+    """What call `number` with that body digest finds: `count` documents, the best ones of the request among them."""
+    request = lifelike.of_request(body)
+    found = [_document(request) for _ in range(count)]
+    return found if lifelike.steady else _drifted(found, lifelike.random(number, body))
+
+
+def _drifted(found: list[Document], random: Random) -> list[Document]:
     """The best document always stays; of the others at least one is new."""
     best, others = found[:1], found[1:]
     fresh = random.randint(1, len(others)) if others else 0
@@ -50,6 +54,6 @@ def _drifted(found: list[dict[str, str]], random: Random) -> list[dict[str, str]
     return drifted
 
 
-def _document(random: Random) -> dict[str, str]:
+def _document(random: Random) -> Document:
     title = line(random)
-    return {"title": title, "url": f"https://example.com/{slug(title)}", "snippet": sentence(random)}
+    return Document(title, f"https://example.com/{slug(title)}", sentence(random))

@@ -78,10 +78,11 @@ def test_every_dependency_is_pinned() -> None:
     named = [
         *project["project"]["dependencies"],
         *(name for extra in project["project"]["optional-dependencies"].values() for name in extra),
-        *project["dependency-groups"]["dev"],
+        *(name for group in project["dependency-groups"].values() for name in group),
         *project["build-system"]["requires"],
     ]
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    files = [ROOT / "constraints.txt", ROOT / "constraints-sdks.txt"]
+    lines = [line for file in files for line in file.read_text().splitlines() if not line.startswith("#")]
     pins = {canonicalize_name(line.partition("==")[0]): line.partition("==")[2] for line in lines}
     assert all(pins.values()), "each line of constraints.txt is name==version"
     for requirement in map(Requirement, named):

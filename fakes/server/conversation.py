@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fakes.server.answers import ToolCall
 from fakes.server.wire import invalid
+
+_ARGUMENT_BYTES = 12
+"""Of a tool call's arguments, in one piece of a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +23,16 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaints:
-    """How a provider says what is wrong; `{id}` stands for the tool call."""
+    """How a provider says what is wrong, and in which field.
+
+    In the texts `{id}` stands for the tool call; `{at}` for the number of the message that asks (`unanswered`) or that
+    brings the result; `{which}` for the number of the result in it; `{first}` for the message that brought it before.
+    """
 
     unanswered: str
     unasked: str
     doubled: str
+    param: str = "messages"
 
 
 def check_pairs(turns: Iterable[Turn], complaints: Complaints, *, at_once: bool) -> None:
@@ -33,26 +43,75 @@ def check_pairs(turns: Iterable[Turn], complaints: Complaints, *, at_once: bool)
     Raises:
         Trouble: 400, in the provider's words.
     """
-    waiting: dict[str, None] = {}
-    given: set[str] = set()
-    for turn in turns:
-        for answered in turn.answers:
-            if answered in waiting:
-                del waiting[answered]
-                given.add(answered)
-            else:
-                complaint = complaints.doubled if answered in given else complaints.unasked
-                raise invalid(complaint.format(id=answered), param="messages")
-        if waiting and (at_once or not turn.answers):
+    pairs = _Pairs(complaints)
+    for at, turn in enumerate(turns):
+        pairs.take_results(turn, at)
+        if pairs.waiting and (at_once or not turn.answers):
             break
         if turn.asks:
-            given = set()
-            waiting = dict.fromkeys(turn.asks)
-    if waiting:
-        raise invalid(complaints.unanswered.format(id=", ".join(waiting)), param="messages")
+            pairs.given.clear()
+            pairs.take_calls(turn, at)
+    pairs.check_complete()
+
+
+def check_pairs_anywhere(turns: Iterable[Turn], complaints: Complaints) -> None:
+    """The same where a result may come at any time after its call.
+
+    Raises:
+        Trouble: 400, in the provider's words.
+    """
+    pairs = _Pairs(complaints)
+    for at, turn in enumerate(turns):
+        pairs.take_results(turn, at)
+        pairs.take_calls(turn, at)
+    pairs.check_complete()
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """Calls that wait for their results, and those that have got them: each with the number of its message."""
+
+    complaints: Complaints
+    waiting: dict[str, int] = field(default_factory=dict)
+    given: dict[str, int] = field(default_factory=dict)
+
+    def take_calls(self, turn: Turn, at: int) -> None:
+        for asked in turn.asks:
+            self.waiting[asked] = at
+            self.given.pop(asked, None)
+
+    def take_results(self, turn: Turn, at: int) -> None:
+        for which, answered in enumerate(turn.answers):
+            if answered not in self.waiting:
+                complaint = self.complaints.doubled if answered in self.given else self.complaints.unasked
+                first = self.given.get(answered)
+                text = complaint.format(id=answered, at=at, which=which, first=first)
+                raise invalid(text, param=self.complaints.param.format(at=at))
+            del self.waiting[answered]
+            self.given[answered] = at
+
+    def check_complete(self) -> None:
+        if self.waiting:
+            at = next(iter(self.waiting.values()))
+            text = self.complaints.unanswered.format(id=", ".join(self.waiting), at=at)
+            raise invalid(text, param=self.complaints.param.format(at=at))
 
 
 def words_of(text: str) -> list[str]:
     """A text in the pieces that a stream brings it in: words with their space. Together they are the text."""
     words = text.split(" ")
     return [f" {word}" if index else word for index, word in enumerate(words)] if text else []
+
+
+def pieces_of(arguments: str) -> list[str]:
+    """The arguments of a tool call in the pieces that a stream brings them in."""
+    return [arguments[start : start + _ARGUMENT_BYTES] for start in range(0, len(arguments), _ARGUMENT_BYTES)]
+
+
+def arguments_of(call: ToolCall) -> object:
+    """The arguments of a call as an object, for providers that send no text; empty where a script has none."""
+    try:
+        parsed = json.loads(call.arguments)
+    except ValueError:
+        return {}
+    return parsed if isinstance(parsed, dict) else {}

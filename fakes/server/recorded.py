@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from durable_core.fingerprint import fingerprint
 from fakes.provider import Work
@@ -33,7 +33,8 @@ class Recording:
     """Equal requests get their recorded answers in order: the nth its nth. A miss fails; nothing else answers.
 
     Lines are `{"request": {"method", "path", "body"}, "response": {"status", "body", "content_type"}}`; a body is JSON,
-    or text as it was sent. Requests are compared by method, path and body, without the fields named in `volatile`.
+    or text as it was sent, a path may carry a query. Requests are compared by method, path, query and body, without the
+    fields named in `volatile`.
     """
 
     answers: Mapping[str, list[_Recorded]]
@@ -41,7 +42,6 @@ class Recording:
     volatile: frozenset[str] = frozenset()
     misses: list[str] = field(default_factory=list)
     _turns: Turns = field(default_factory=Turns)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def read(cls, path: Path, volatile: frozenset[str] = frozenset()) -> Recording:
@@ -57,9 +57,14 @@ class Recording:
                 answers[digest].append(answer)
         return cls(answers, str(path), volatile)
 
+    def anew(self) -> Recording:
+        """The same recording from its beginning, for another run; misses are noted together."""
+        return Recording(self.answers, self.source, self.volatile, self.misses)
+
     def instead_of(self, asked: Asked, request: Request, caller: Caller) -> Asked:
         """What the request asks for, answered from the recording."""
-        digest = _digest(request.method, request.path, _body(request.body), self.volatile)
+        digest = _digest(request.method, request.path, request.query, _body(request.body), self.volatile)
+        self._turns.arrives(digest, caller)
 
         def work(_number: int) -> Work:
             turn = self._turns.of(digest, caller)
@@ -90,11 +95,17 @@ def _read(text: str, where: str, volatile: frozenset[str]) -> tuple[str, _Record
         line = json.loads(text)
         request, response = line["request"], line["response"]
         body = response["body"]
-        path = "/" + str(request["path"]).lstrip("/")
+        path, _, query = str(request["path"]).partition("?")
         is_text = isinstance(body, str)
         kind = response.get("content_type", "text/event-stream" if is_text else "application/json")
         answer = _Recorded(int(response.get("status", 200)), body if is_text else json.dumps(body), str(kind))
-        return _digest(str(request.get("method", "POST")), path, request.get("body"), volatile), answer
+        asked = (
+            str(request.get("method", "POST")),
+            f"/{path.lstrip('/')}",
+            dict(parse_qsl(query)),
+            request.get("body"),
+        )
+        return _digest(*asked, volatile), answer
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordingUnreadable(
             f'{where} is no recorded answer ({type(error).__name__}: {error}); write {{"request": {{"path": ..., '
@@ -109,8 +120,8 @@ def _body(data: bytes) -> object:
         return data.decode("utf-8", "backslashreplace")
 
 
-def _digest(method: str, path: str, body: object, volatile: frozenset[str]) -> str:
-    return fingerprint([method, path, _without(body, volatile)])
+def _digest(method: str, path: str, query: Mapping[str, str], body: object, volatile: frozenset[str]) -> str:
+    return fingerprint([method, path, _without(dict(query), volatile), _without(body, volatile)])
 
 
 def _without(value: object, volatile: frozenset[str]) -> object:
@@ -120,15 +131,19 @@ def _without(value: object, volatile: frozenset[str]) -> object:
 
 
 def usage_in(text: str) -> tuple[int, int]:
-    """Tokens in and out of the last usage that stands in JSON or server-sent events; zeros where there is none."""
-    found = (0, 0)
+    """Tokens in and out, as JSON or server-sent events tell them; zeros where they do not.
+
+    A stream tells them once, or in parts, or as totals that grow: the most of each is what the call was billed.
+    """
+    tokens_in = tokens_out = 0
     for piece in [text, *(line.removeprefix("data:") for line in text.splitlines() if line.startswith("data:"))]:
         try:
             parsed = json.loads(piece)
         except ValueError:
             continue
-        found = _usage(parsed) or found
-    return found
+        usage = _usage(parsed) or (0, 0)
+        tokens_in, tokens_out = max(tokens_in, usage[0]), max(tokens_out, usage[1])
+    return tokens_in, tokens_out
 
 
 def _usage(parsed: object) -> tuple[int, int] | None:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from durable_core.fingerprint import fingerprint
-from fakes.errors import ConnectionLost, MalformedAnswer, ProviderError, UnknownName
+from fakes.errors import ConnectionLost, GivenAgain, MalformedAnswer, ProviderError, UnknownName
 from fakes.faults import Fault
 from fakes.ledger import Ledger
 from fakes.lifelike import Lifelike
 from fakes.policy import KeyPolicy, policy
 from fakes.provider import Provider, Reply, Ticket, Work, wall_clock
 from fakes.server.answers import Answers, Freely, Unscripted
+from fakes.server.control import PREFIX, controlled
 from fakes.server.dialects import DIALECTS, dialect_of
 from fakes.server.gate import Dropped, Gate, Open
 from fakes.server.recorded import Recording
@@ -51,6 +52,7 @@ class Site:
         recording: answers recorded elsewhere, instead of all others.
         gate: who watches.
         clock: seconds since the epoch, for the windows of keys.
+        ahead: seconds by which that clock is ahead.
     """
 
     ledger: Ledger
@@ -62,6 +64,7 @@ class Site:
     recording: Recording | None = None
     gate: Gate = field(default_factory=Open)
     clock: Callable[[], float] = wall_clock
+    ahead: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what could never take effect. Raises UnknownName."""
@@ -81,6 +84,8 @@ class Site:
         Raises:
             Dropped: there is none; the connection is to be lost.
         """
+        if request.path.startswith(PREFIX):
+            return Served(controlled(self, request))
         dialect, request = dialect_of(request)
         if dialect is None:
             return Served(_nobody(request))
@@ -100,10 +105,7 @@ class Site:
         """Carry out what was asked, and spell what came of it. Raises `Dropped`."""
         try:
             ticket, reply = await self._perform(asked, call, caller)
-            answer = asked.render(reply.answer)
-            if reply.replayed:
-                answer = replace(answer, headers={**answer.headers, "Idempotent-Replayed": "true"})
-            cut = _cut_of(ticket)
+            answer, replayed, cut = asked.render(reply.answer), reply.replayed, _cut_of(ticket)
             if cut is None:
                 ticket.fail_on_the_way_back()
         except MalformedAnswer:
@@ -111,10 +113,11 @@ class Site:
         except ConnectionLost as error:
             raise Dropped from error
         except ProviderError as error:
-            answer, cut = dialect.refuse(trouble_of(error)), None
+            answer, replayed, cut = dialect.refuse(trouble_of(error)), isinstance(error.__cause__, GivenAgain), None
         except Unscripted as miss:
-            answer, cut = dialect.refuse(Trouble("unscripted", 501, str(miss))), None
-        return Served(answer, call, cut)
+            answer, replayed, cut = dialect.refuse(Trouble("unscripted", 501, str(miss))), False, None
+        more = {**asked.headers, "Idempotent-Replayed": "true"} if replayed else asked.headers
+        return Served(replace(answer, headers={**answer.headers, **more}) if more else answer, call, cut)
 
     def _provider(self, dialect: Dialect, lifelike: Lifelike) -> Provider:
         chosen = self.policies.get(dialect.name, dialect.policy)
@@ -124,7 +127,7 @@ class Site:
             policy=policy(chosen) if isinstance(chosen, str) else chosen,
             lifelike=lifelike,
             faults=tuple(fault for fault in self.faults if fault.provider == dialect.name),
-            clock=self.clock,
+            clock=lambda: self.clock() + self.ahead,
         )
 
     def desk(self, dialect: Dialect, caller: Caller) -> Desk:
@@ -132,12 +135,12 @@ class Site:
         return Desk(self._providers[dialect.name], self._says, caller)
 
     def call(self, dialect: Dialect, asked: Asked, key: str | None) -> Call:
-        """What the ledger is told of a request."""
+        """What the ledger is told of a request. Lone surrogates, which no ledger holds, are spelled out."""
         return Call(
             provider=dialect.name,
             operation=asked.operation,
-            target=asked.target,
-            key=key,
+            target=_spelled(asked.target),
+            key=None if key is None else _spelled(key),
             body=fingerprint([asked.operation, asked.parameters]),
             nature=asked.nature,
         )
@@ -208,6 +211,10 @@ def _carry_out(provider: Provider, ticket: Ticket, asked: Asked) -> Reply:
 
 def _cut_of(ticket: Ticket) -> int | None:
     return next((int(fault.amount) for fault in ticket.faults if fault.kind == "cut"), None)
+
+
+def _spelled(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _half(body: bytes) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 from urllib.parse import parse_qsl
 
-from fakes.errors import CardDeclined, CodedError, ProviderError, RateLimited
+from fakes.errors import CardDeclined, CodedError, ProviderError, RateLimited, Rejected
 from fakes.provider import Provider, Work
 from fakes.server.answers import Answers
 from fakes.witness import Caller, Nature
@@ -33,7 +33,7 @@ class Trouble(Exception):
     """A request that gets an error for an answer; each dialect spells it as its provider does.
 
     `code` is the provider's own word for it where one was given, `param` the field that is wrong, `retry_after` in
-    seconds.
+    seconds, `details` what the dialect itself has added.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Trouble(Exception):
         code: str | None = None,
         param: str | None = None,
         retry_after: float | None = None,
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -53,11 +54,17 @@ class Trouble(Exception):
         self.code = code
         self.param = param
         self.retry_after = retry_after
+        self.details = details or {}
 
 
 def invalid(message: str, *, param: str | None = None, code: str | None = None) -> Trouble:
     """400: the request cannot be what was meant."""
     return Trouble("invalid_request", 400, message, param=param, code=code)
+
+
+def retry_headers(trouble: Trouble) -> Mapping[str, str]:
+    """When to call again, for a provider that says so; in seconds."""
+    return {} if trouble.retry_after is None else {"retry-after": f"{trouble.retry_after:g}"}
 
 
 def trouble_of(error: ProviderError) -> Trouble:
@@ -67,7 +74,9 @@ def trouble_of(error: ProviderError) -> Trouble:
         case RateLimited():
             return Trouble("rate_limit", status, str(error), retry_after=error.retry_after)
         case CardDeclined():
-            return Trouble("declined", status, str(error), code=error.code)
+            return Trouble("declined", status, str(error), code=error.code, details=error.details)
+        case Rejected():
+            return Trouble("invalid_request", status, str(error), code=error.code, details=error.details)
         case CodedError():
             return Trouble("key", status, str(error), code=error.code)
         case _:
@@ -90,15 +99,28 @@ class Request:
 
     def json(self) -> Fields:
         """The body as a JSON object; Trouble when it is none."""
+        parsed = self._parsed()
+        if not isinstance(parsed, dict):
+            raise invalid(f"the body must be a JSON object, not {_kind(parsed)}")
+        return Fields(parsed)
+
+    def json_objects(self) -> Sequence[Fields]:
+        """The body as a JSON array of objects; Trouble when it is none."""
+        parsed = self._parsed()
+        if not isinstance(parsed, list):
+            raise invalid(f"the body must be a JSON array, not {_kind(parsed)}")
+        return list(Fields({"body": parsed}).objects("body"))
+
+    def _parsed(self) -> object:
         try:
             parsed = json.loads(self.body.decode("utf-8"), parse_constant=_no_constant)
         except UnicodeDecodeError as error:
             raise invalid(f"the body is not UTF-8 at byte {error.start}") from None
         except (ValueError, RecursionError) as error:
             raise invalid(f"the body cannot be read as JSON: {error}") from None
-        if not isinstance(parsed, dict):
-            raise invalid(f"the body must be a JSON object, not {_kind(parsed)}")
-        return Fields(parsed)
+        if self.body.count(b"[") + self.body.count(b"{") > _DEEPEST and _is_deeper(parsed, _DEEPEST):
+            raise invalid(f"the body is nested more than {_DEEPEST} levels deep")
+        return parsed
 
     def form(self) -> Mapping[str, str]:
         """The body as form fields, `metadata[order]` and the like as they stand; the query for a GET."""
@@ -107,6 +129,22 @@ class Request:
         except ValueError as error:
             raise invalid(f"the body cannot be read as form fields: {error}") from None
         return {**self.query, **dict(pairs)}
+
+
+_DEEPEST = 100
+"""Levels of a body's JSON; what reads it recurses."""
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    level = [value]
+    for _ in range(levels):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return any(isinstance(outer, dict | list) for outer in level)
 
 
 def _no_constant(name: str) -> float:
@@ -193,11 +231,12 @@ class Fields:
 
 
 def _is_whole(value: float) -> bool:
-    return math.isfinite(value) and value == int(value)
+    return isinstance(value, int) or (math.isfinite(value) and value == int(value))
 
 
 def _kind(value: object) -> str:
-    names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    names = {dict: "an object", list: "an array", str: "a string", bool: "a boolean"}
+    names |= {int: "a number", float: "a number"}
     return names.get(type(value), "null")
 
 
@@ -255,6 +294,7 @@ class Asked:
         parameters: all that counts as its body when two requests with one key are compared; JSON-like.
         work: makes the stored answer, as JSON text, from the number of the call in the ledger.
         render: makes what goes over the wire from the stored answer.
+        headers: go with the answer, whatever it is.
     """
 
     operation: str
@@ -263,6 +303,7 @@ class Asked:
     parameters: object
     work: Callable[[int], Work]
     render: Callable[[str], Answer]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

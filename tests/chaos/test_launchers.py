@@ -14,9 +14,9 @@ from chaos.agent import Agent, find_agent
 from chaos.errors import LaunchError
 from chaos.kill import kill
 from chaos.launchers import launcher_for
-from chaos.parents import HASH_SEEDS
 from chaos.life import LifeSpec
 from chaos.options import Options
+from chaos.parents import HASH_SEEDS
 from chaos.plan import Reach
 from chaos.points import Point, Window
 from chaos.verdict import Word

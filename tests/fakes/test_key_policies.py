@@ -52,7 +52,8 @@ TABLE = {
     "privy": (400, 409, "replay", "success", timedelta(hours=24)),
     "enfuce": (409, 409, "replay", "success", timedelta(hours=24)),
 }
-WITHOUT_KEYS = {"none", "openai", "anthropic", "ses", "sendgrid", "postmark", "slack"}
+WITHOUT_KEYS = {"none", "openai", "anthropic", "gemini", "ses", "sendgrid", "postmark", "slack"}
+WITHOUT_KEYS |= {"twilio", "smtp", "tavily", "exa"}
 REPLAYING = sorted(name for name, row in TABLE.items() if row[2] == "replay")
 
 

@@ -7,12 +7,36 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
+from fakes.server.dialects.anthropic import Anthropic
+from fakes.server.dialects.exa import Exa
+from fakes.server.dialects.gemini import Gemini
 from fakes.server.dialects.openai import OpenAI
+from fakes.server.dialects.resend import Resend
+from fakes.server.dialects.sendgrid import SendGrid
+from fakes.server.dialects.ses import Ses
+from fakes.server.dialects.slack import Slack
+from fakes.server.dialects.smtp import Smtp
+from fakes.server.dialects.stripe import Stripe
+from fakes.server.dialects.tavily import Tavily
+from fakes.server.dialects.twilio import Twilio
 from fakes.server.wire import Dialect, Request
 
-_ALL: tuple[Dialect, ...] = (OpenAI(),)
+_ALL: tuple[Dialect, ...] = (
+    Anthropic(),
+    Gemini(),
+    Resend(),
+    SendGrid(),
+    Ses(),
+    Exa(),
+    Tavily(),
+    Slack(),
+    Twilio(),
+    Stripe(),
+    OpenAI(),
+)
+"""Over HTTP, in the order in which they are asked whether a request is theirs."""
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in _ALL})
+DIALECTS: Mapping[str, Dialect] = MappingProxyType({dialect.name: dialect for dialect in (*_ALL, Smtp())})
 
 
 def dialect_of(request: Request) -> tuple[Dialect | None, Request]:
@@ -22,13 +46,17 @@ def dialect_of(request: Request) -> tuple[Dialect | None, Request]:
     the path and the headers look like.
     """
     first, slash, rest = request.path.removeprefix("/").partition("/")
-    if slash and first in DIALECTS:
+    if slash and first in DIALECTS and DIALECTS[first].routes:
         return DIALECTS[first], replace(request, path=f"/{rest}")
     host = request.headers.get("host", "").partition(":")[0].lower()
-    for dialect in _ALL:
-        if any(fnmatchcase(host, pattern) for pattern in dialect.hosts):
-            return dialect, request
-    return next((dialect for dialect in _ALL if dialect.claims(request)), None), request
+    by_host = dialect_at(host)
+    return by_host or next((dialect for dialect in _ALL if dialect.claims(request)), None), request
+
+
+def dialect_at(host: str) -> Dialect | None:
+    """The provider that really listens on a host, if it is one of these."""
+    known = (dialect for dialect in _ALL if any(fnmatchcase(host, pattern) for pattern in dialect.hosts))
+    return next(known, None)
 
 
 def variables(base: str) -> dict[str, str]:

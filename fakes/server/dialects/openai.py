@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fakes.server.dialects import openai_chat
+from fakes.server.dialects import openai_chat, openai_embeddings, openai_models, openai_responses
 from fakes.server.wire import Answer, Request, Route, Trouble, json_answer
 
 _TYPES = {
@@ -14,7 +14,12 @@ _TYPES = {
     "overloaded": "server_error",
     "server_error": "server_error",
 }
-_CODES = {"authentication": "invalid_api_key", "rate_limit": "rate_limit_exceeded", "not_found": "not_found"}
+_CODES = {
+    "authentication": "invalid_api_key",
+    "method": "method_not_supported",
+    "rate_limit": "rate_limit_exceeded",
+}
+_PREFIXES = ("/v1/chat/", "/v1/responses", "/v1/embeddings", "/v1/models")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +29,17 @@ class OpenAI:
     name: str = "openai"
     policy: str = "openai"
     hosts: tuple[str, ...] = ("api.openai.com",)
-    operations: tuple[str, ...] = ("chat",)
-    routes: tuple[Route, ...] = (*openai_chat.ROUTES,)
+    operations: tuple[str, ...] = ("chat", "responses", "responses.get", "embeddings", "models")
+    routes: tuple[Route, ...] = (
+        *openai_chat.ROUTES,
+        *openai_responses.ROUTES,
+        *openai_embeddings.ROUTES,
+        *openai_models.ROUTES,
+    )
 
     def claims(self, request: Request) -> bool:
-        """What looks like nobody else's below /v1."""
-        return request.path.startswith(("/v1/chat/", "/v1/responses", "/v1/embeddings", "/v1/models"))
+        """What it serves, and all else below /v1 that comes with a bearer token and that nobody before it claims."""
+        return request.path.startswith(_PREFIXES) or (request.path.startswith("/v1/") and self.is_authorised(request))
 
     def is_authorised(self, request: Request) -> bool:
         """A bearer token."""

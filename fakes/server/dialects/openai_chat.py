@@ -1,45 +1,57 @@
-"""OpenAI chat completions, in one piece and as a stream."""
+"""OpenAI chat completions.
+
+Every model name is good. Audio, files and pictures are taken and not billed; `functions`, which tools have replaced,
+are taken and never called; `logprobs` come back as null.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from durable_core.fingerprint import fingerprint
 from fakes.provider import Work
-from fakes.server.answers import Question, Said, Tool
-from fakes.server.conversation import Complaints, Turn, check_pairs, words_of
-from fakes.server.wire import Answer, Asked, Desk, Fields, Request, Route, event, event_stream, invalid, json_answer
+from fakes.server.answers import Question, Said
+from fakes.server.dialects.openai_chat_stream import chunks
+from fakes.server.dialects.openai_messages import mentions_json, read_messages
+from fakes.server.dialects.openai_parameters import CHAT, check, check_choice, model_of, too_long
+from fakes.server.dialects.openai_tools import chat_tools, must_call
+from fakes.server.wire import Answer, Asked, Desk, Fields, Request, Route, event_stream, invalid, json_answer
 
-_ROLES = ("developer", "system", "user", "assistant", "tool", "function")
-_COMPLAINTS = Complaints(
-    unanswered="An assistant message with 'tool_calls' must be followed by tool messages responding to each"
-    " 'tool_call_id'. The following tool_call_ids did not have response messages: {id}",
-    unasked="Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls':"
-    " '{id}' is none.",
-    doubled="Invalid parameter: Duplicate tool response for the tool_call_id '{id}'.",
-)
-_ARGUMENT_BYTES = 12
-"""Of a tool call's arguments, in one piece of a stream."""
+_FORMATS = ("text", "json_object", "json_schema")
+_MOST_STOPS = 4
 
 
 def create(desk: Desk, request: Request, _found: Mapping[str, str]) -> Asked:
     """POST /v1/chat/completions."""
     body = request.json()
-    model, choices = body.text("model"), body.number("n", 1)
+    check(body, CHAT)
+    model = model_of(body)
     streamed, with_usage = body.flag("stream"), body.object("stream_options").flag("include_usage")
-    question = _question(body)
+    questions = _questions(body)
+    for question in questions:
+        desk.answers.arrives(question, desk.caller)
 
     def work(number: int) -> Work:
-        said = desk.answers.said(question, number, desk.caller)
-        token = desk.provider.lifelike.token(number, question.body)
-        answer = _completion(said, token, model, int(desk.provider.clock()), choices)
-        return Work(json.dumps(answer), tokens_in=said.tokens_in, tokens_out=said.tokens_out * choices)
+        said = [desk.answers.said(question, number, desk.caller) for question in questions]
+        token = desk.provider.lifelike.token(number, questions[0].body)
+        tokens_in, tokens_out = said[0].tokens_in, sum(choice.tokens_out for choice in said)
+        completion = {
+            "id": f"chatcmpl-{token}",
+            "object": "chat.completion",
+            "created": int(desk.provider.clock()),
+            "model": model,
+            "choices": _choices(said, token),
+            "usage": _usage(tokens_in, tokens_out),
+            "service_tier": "default",
+            "system_fingerprint": "fp_crashwindow",
+        }
+        return Work(json.dumps(completion), tokens_in=tokens_in, tokens_out=tokens_out)
 
     def render(answer: str) -> Answer:
         completion = json.loads(answer)
-        return event_stream(list(_chunks(completion, with_usage=with_usage))) if streamed else json_answer(completion)
+        return event_stream(list(chunks(completion, with_usage=with_usage))) if streamed else json_answer(completion)
 
     return Asked(operation="chat", target=model, nature="bills", parameters=body.values, work=work, render=render)
 
@@ -47,94 +59,87 @@ def create(desk: Desk, request: Request, _found: Mapping[str, str]) -> Asked:
 ROUTES = (Route("POST", "/v1/chat/completions", create),)
 
 
-def _question(body: Fields) -> Question:
-    messages = list(body.objects("messages", required=True))
-    if not messages:
-        raise invalid("Invalid 'messages': empty array. Expected an array with minimum length 1.", param="messages")
-    check_pairs(map(_turn, messages), _COMPLAINTS, at_once=False)
-    kind = body.object("response_format").text("type", "text")
-    return Question(
+def _questions(body: Fields) -> list[Question]:
+    """A question for each of the `n` choices: they differ in their digest, so each gets an answer of its own."""
+    texts = read_messages(body)
+    tools = chat_tools(body)
+    schema, as_json = _format(body.object("response_format"), texts)
+    question = Question(
         provider="openai",
         body=fingerprint(body.values),
-        texts=[text for message in messages for text in _texts(message)],
-        tools=tuple(_tools(body)),
-        must_call=_must_call(body),
-        schema=body.object("response_format").object("json_schema").object("schema").values
-        if kind == "json_schema"
-        else None,
-        as_json=kind == "json_object",
+        texts=texts,
+        tools=tools,
+        must_call=must_call(body, tools),
+        schema=schema,
+        as_json=as_json,
         limit=body.number("max_completion_tokens", 0) or body.number("max_tokens", 0) or None,
+        stops=_stops(body),
     )
+    others = [replace(question, body=f"{question.body}-{choice}") for choice in range(1, body.number("n", 1))]
+    return [question, *others]
 
 
-def _turn(message: Fields) -> Turn:
-    role = message.text("role")
-    if role not in _ROLES:
+def _format(wanted: Fields, texts: Sequence[str]) -> tuple[Mapping[str, object] | None, bool]:
+    """The schema that the text has to fit, and whether it has to be any JSON object."""
+    kind = wanted.text("type") if wanted.values else "text"
+    check_choice(kind, _FORMATS, f"{wanted.where}type")
+    if kind == "json_object" and not mentions_json(texts):
         raise invalid(
-            f"Invalid value: '{role}'. Supported values are: {', '.join(map(repr, _ROLES))}.",
-            param=f"{message.where}role",
-            code="invalid_value",
+            "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
+            param="messages",
         )
-    if role == "tool":
-        return Turn(answers=(message.text("tool_call_id"),))
-    return Turn(asks=tuple(call.text("id") for call in message.objects("tool_calls")))
+    if kind != "json_schema":
+        return None, kind == "json_object"
+    named = wanted.object("json_schema", required=True)
+    named.text("name")
+    return named.object("schema").values, False
 
 
-def _texts(message: Fields) -> Iterator[str]:
-    """All that is billed of a message: its text, whatever form it comes in, and its tool calls."""
-    content = message.values.get("content")
-    parts = [part.text("text", "") for part in message.objects("content")] if isinstance(content, list) else [content]
-    calls = (call.object("function") for call in message.objects("tool_calls"))
-    yield " ".join(part for part in parts if isinstance(part, str)) + "".join(
-        call.text("name", "") + call.text("arguments", "") for call in calls
-    )
+def _stops(body: Fields) -> tuple[str, ...]:
+    stop = body.values.get("stop")
+    if isinstance(stop, str):
+        return (stop,) if stop else ()
+    stops = body.items("stop")
+    if len(stops) > _MOST_STOPS:
+        raise too_long("stop", _MOST_STOPS, len(stops))
+    if not all(isinstance(text, str) and text for text in stops):
+        raise body.wrong("stop", "an array of strings")
+    return tuple(map(str, stops))
 
 
-def _tools(body: Fields) -> Iterator[Tool]:
-    for tool in body.objects("tools"):
-        if tool.text("type", "function") == "function":
-            function = tool.object("function", required=True)
-            yield Tool(function.text("name"), function.object("parameters").values)
-
-
-def _must_call(body: Fields) -> str | None:
-    """The tool that `tool_choice` demands: by name, or any of them as the empty name."""
-    choice = body.values.get("tool_choice")
-    if isinstance(choice, dict):
-        return body.object("tool_choice").object("function").text("name", "")
-    return "" if choice == "required" else None
-
-
-def _completion(said: Said, token: str, model: str, created: int, choices: int) -> dict[str, object]:
-    calls = [
-        {"id": f"call_{token}_{n}", "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for n, call in enumerate(said.calls)
+def _choices(said: Sequence[Said], token: str) -> list[dict[str, object]]:
+    return [
+        {
+            "index": index,
+            "message": _message(choice, f"{token}_{index}" if index else token),
+            "logprobs": None,
+            "finish_reason": "stop" if choice.stop == "refusal" else choice.stop,
+        }
+        for index, choice in enumerate(said)
     ]
+
+
+def _message(said: Said, token: str) -> dict[str, object]:
+    refused = said.stop == "refusal"
     message: dict[str, object] = {
         "role": "assistant",
-        "content": said.text or (None if calls else ""),
-        "refusal": said.text if said.stop == "refusal" else None,
+        "content": None if refused or (said.calls and not said.text) else said.text,
+        "refusal": said.text if refused else None,
         "annotations": [],
     }
-    if calls:
-        message["tool_calls"] = calls
-    reason = {"refusal": "stop"}.get(said.stop, said.stop)
-    return {
-        "id": f"chatcmpl-{token}",
-        "object": "chat.completion",
-        "created": created,
-        "model": model,
-        "choices": [
-            {"index": index, "message": message, "logprobs": None, "finish_reason": reason} for index in range(choices)
-        ],
-        "usage": usage(said.tokens_in, said.tokens_out * choices),
-        "service_tier": "default",
-        "system_fingerprint": "fp_crashwindow",
-    }
+    if said.calls:
+        message["tool_calls"] = [
+            {
+                "id": f"call_{token}_{n}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for n, call in enumerate(said.calls)
+        ]
+    return message
 
 
-def usage(tokens_in: int, tokens_out: int) -> dict[str, object]:
-    """Usage as chat completions spell it."""
+def _usage(tokens_in: int, tokens_out: int) -> dict[str, object]:
     return {
         "prompt_tokens": tokens_in,
         "completion_tokens": tokens_out,
@@ -147,42 +152,3 @@ def usage(tokens_in: int, tokens_out: int) -> dict[str, object]:
             "rejected_prediction_tokens": 0,
         },
     }
-
-
-def _chunks(completion: dict[str, Any], *, with_usage: bool) -> Iterator[bytes]:
-    """The same completion piece by piece. With usage, one chunk without choices brings it at the end."""
-    head = {name: completion[name] for name in ("id", "created", "model", "service_tier", "system_fingerprint")}
-    head["object"] = "chat.completion.chunk"
-    if with_usage:
-        head["usage"] = None
-    for choice in completion["choices"]:
-        index = choice["index"]
-        for delta in _deltas(choice["message"]):
-            yield event(head | {"choices": [_part(index, delta, None)]})
-        yield event(head | {"choices": [_part(index, {}, choice["finish_reason"])]})
-    if with_usage:
-        yield event(head | {"choices": [], "usage": completion["usage"]})
-    yield b"data: [DONE]\n\n"
-
-
-def _part(index: int, delta: object, reason: str | None) -> dict[str, object]:
-    return {"index": index, "delta": delta, "logprobs": None, "finish_reason": reason}
-
-
-def _deltas(message: dict[str, Any]) -> Iterator[dict[str, object]]:
-    calls = message.get("tool_calls", [])
-    content = message["content"]
-    yield {"role": "assistant", "content": "" if content is not None else None, "refusal": None}
-    for words in words_of(content or ""):
-        yield {"content": words}
-    for index, call in enumerate(calls):
-        function = call["function"]
-        first = {"index": index, "id": call["id"], "type": "function"}
-        yield {"tool_calls": [first | {"function": {"name": function["name"], "arguments": ""}}]}
-        for piece in pieces_of(function["arguments"]):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def pieces_of(arguments: str) -> list[str]:
-    """The arguments of a tool call in the pieces that a stream brings them in."""
-    return [arguments[start : start + _ARGUMENT_BYTES] for start in range(0, len(arguments), _ARGUMENT_BYTES)]
