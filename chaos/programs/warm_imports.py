@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import runpy
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from chaos.errors import LaunchError
@@ -67,10 +67,10 @@ def installed_imports(command: Sequence[str]) -> list[str]:
         seen.add(file)
         for name in _imports_in(file):
             where = _where(name)
-            if where is None or _is_installed(where):
-                found[name] = None
-            else:
+            if where is not None and not _is_installed(where):
                 waiting.append(where)
+            elif where is not None or name in sys.stdlib_module_names:
+                found[name] = None
     return list(found)
 
 
@@ -118,13 +118,13 @@ def _source_of(python: PythonCommand) -> Path:
 
 
 def _where(name: str) -> Path | None:
-    """The file of a module; None for one that has none, or is not there."""
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError, AttributeError):
-        return None
+    """The file of a module, found without importing its packages; None for one that has none, or is not there."""
+    places: Sequence[str] | None = [str(Path.cwd()), *sys.path]
+    for part in name.split("."):
+        spec = PathFinder.find_spec(part, places) if places else None
+        if spec is None:
+            return None
+        places = spec.submodule_search_locations
     return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Protocol
 
 from fakes.ledger import Ledger
-from fakes.server.wire import Answer, Request, Trouble, invalid, json_answer
+from fakes.server.trouble import Trouble, invalid
+from fakes.server.wire import Answer, Request, json_answer
 
 PREFIX = "/crashwindow/"
 

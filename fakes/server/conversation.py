@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fakes.server.answers import ToolCall
-from fakes.server.wire import invalid
+from fakes.server.trouble import invalid
 
 _ARGUMENT_BYTES = 12
 """Of a tool call's arguments, in one piece of a stream."""

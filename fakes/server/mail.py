@@ -9,7 +9,7 @@ from email.message import Message
 from email.policy import compat32
 from email.utils import getaddresses
 
-from fakes.server.wire import Trouble, invalid
+from fakes.server.trouble import Trouble, invalid
 
 _MADE_ANEW = frozenset({"date", "message-id", "content-type", "mime-version", "content-transfer-encoding"})
 """Headers of no interest when two messages are compared: a client makes them for each, boundaries included."""

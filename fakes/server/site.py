@@ -21,7 +21,8 @@ from fakes.server.control import PREFIX, controlled
 from fakes.server.dialects import DIALECTS, dialect_of
 from fakes.server.gate import Dropped, Gate, Open
 from fakes.server.recorded import Recording
-from fakes.server.wire import Answer, Asked, Desk, Dialect, Request, Route, Trouble, json_answer, trouble_of
+from fakes.server.trouble import Trouble, trouble_of
+from fakes.server.wire import Answer, Asked, Desk, Dialect, Request, Route, json_answer
 from fakes.server.writer import Writer
 from fakes.witness import Call, Caller
 

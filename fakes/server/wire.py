@@ -1,89 +1,18 @@
-"""What goes over the wire, as data: a request, what it asks for, the answer, and the trouble with it."""
+"""What goes over the wire, as data: a request, what it asks for, the answer."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 from urllib.parse import parse_qsl
 
-from fakes.errors import CardDeclined, CodedError, ProviderError, RateLimited, Rejected
 from fakes.provider import Provider, Work
 from fakes.server.answers import Answers
+from fakes.server.fields import Fields
+from fakes.server.trouble import Trouble, invalid
 from fakes.witness import Caller, Nature
-
-TroubleKind = Literal[
-    "invalid_request",
-    "authentication",
-    "not_found",
-    "method",
-    "too_large",
-    "key",
-    "declined",
-    "rate_limit",
-    "overloaded",
-    "server_error",
-    "unscripted",
-]
-
-
-class Trouble(Exception):
-    """A request that gets an error for an answer; each dialect spells it as its provider does.
-
-    `code` is the provider's own word for it where one was given, `param` the field that is wrong, `retry_after` in
-    seconds, `details` what the dialect itself has added.
-    """
-
-    def __init__(
-        self,
-        kind: TroubleKind,
-        status: int,
-        message: str,
-        *,
-        code: str | None = None,
-        param: str | None = None,
-        retry_after: float | None = None,
-        details: Mapping[str, object] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.status = status
-        self.message = message
-        self.code = code
-        self.param = param
-        self.retry_after = retry_after
-        self.details = details or {}
-
-
-def invalid(message: str, *, param: str | None = None, code: str | None = None) -> Trouble:
-    """400: the request cannot be what was meant."""
-    return Trouble("invalid_request", 400, message, param=param, code=code)
-
-
-def retry_headers(trouble: Trouble) -> Mapping[str, str]:
-    """When to call again, for a provider that says so; in seconds."""
-    return {} if trouble.retry_after is None else {"retry-after": f"{trouble.retry_after:g}"}
-
-
-def trouble_of(error: ProviderError) -> Trouble:
-    """What a fake has raised, as an answer. A lost connection is none, and is the server's to carry out."""
-    status = error.status or 500
-    match error:
-        case RateLimited():
-            return Trouble("rate_limit", status, str(error), retry_after=error.retry_after)
-        case CardDeclined():
-            return Trouble("declined", status, str(error), code=error.code, details=error.details)
-        case Rejected():
-            return Trouble("invalid_request", status, str(error), code=error.code, details=error.details)
-        case CodedError():
-            return Trouble("key", status, str(error), code=error.code)
-        case _:
-            return Trouble("overloaded" if status in _OVERLOADED else "server_error", status, str(error))
-
-
-_OVERLOADED = (503, 529)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,89 +78,6 @@ def _is_deeper(value: object, levels: int) -> bool:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """A JSON object from outside: each field is asked for with the type it must have, or is trouble.
-
-    `where` is the path to it, for error messages: `messages[2].`
-    """
-
-    values: Mapping[str, object]
-    where: str = ""
-
-    def text(self, name: str, default: str | None = None) -> str:
-        """A string; without a default the field is required."""
-        value = self.values.get(name)
-        if value is None and default is not None:
-            return default
-        if not isinstance(value, str):
-            raise self.wrong(name, "a string")
-        return value
-
-    def optional(self, name: str) -> str | None:
-        """A string, or None where there is none."""
-        return None if self.values.get(name) is None else self.text(name)
-
-    def flag(self, name: str, *, default: bool = False) -> bool:
-        """True or false."""
-        value = self.values.get(name)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            raise self.wrong(name, "a boolean")
-        return value
-
-    def number(self, name: str, default: int | None = None) -> int:
-        """A whole number; without a default the field is required."""
-        value = self.values.get(name)
-        if value is None and default is not None:
-            return default
-        if isinstance(value, bool) or not isinstance(value, int | float) or not _is_whole(value):
-            raise self.wrong(name, "an integer")
-        return int(value)
-
-    def items(self, name: str, *, required: bool = False) -> Sequence[object]:
-        """An array, empty where there is none."""
-        value = self.values.get(name)
-        if value is None and not required:
-            return ()
-        if not isinstance(value, list):
-            raise self.wrong(name, "an array")
-        return value
-
-    def objects(self, name: str, *, required: bool = False) -> Iterator[Fields]:
-        """An array of objects."""
-        for index, item in enumerate(self.items(name, required=required)):
-            if not isinstance(item, dict):
-                raise self.wrong(f"{name}[{index}]", "an object")
-            yield Fields(item, f"{self.where}{name}[{index}].")
-
-    def object(self, name: str, *, required: bool = False) -> Fields:
-        """An object, empty where there is none."""
-        value = self.values.get(name)
-        if value is None and not required:
-            return Fields({}, f"{self.where}{name}.")
-        if not isinstance(value, dict):
-            raise self.wrong(name, "an object")
-        return Fields(value, f"{self.where}{name}.")
-
-    def has(self, name: str) -> bool:
-        """Whether the field is there, and is not null."""
-        return self.values.get(name) is not None
-
-    def wrong(self, name: str, expected: str) -> Trouble:
-        """The trouble with a field that is missing, or is not what it must be."""
-        value = self.values.get(name)
-        where = f"{self.where}{name}"
-        if value is None and name not in self.values and "[" not in name:
-            return invalid(f"Missing required parameter: '{where}'.", param=where, code="missing_required_parameter")
-        return invalid(f"Invalid type for '{where}': expected {expected}.", param=where, code="invalid_type")
-
-
-def _is_whole(value: float) -> bool:
-    return isinstance(value, int) or (math.isfinite(value) and value == int(value))
 
 
 def _kind(value: object) -> str:

@@ -11,7 +11,9 @@ from durable_core.fingerprint import fingerprint
 from fakes.lifelike import paragraph, sentence, uuid, vocabulary
 from fakes.provider import Work
 from fakes.search import Document, find
-from fakes.server.wire import Answer, Asked, Desk, Fields, Request, Route, Trouble, invalid, json_answer, retry_headers
+from fakes.server.fields import Fields
+from fakes.server.trouble import Trouble, invalid, retry_headers
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, json_answer
 
 _USUAL_RESULTS = 10
 _MOST_RESULTS = 100

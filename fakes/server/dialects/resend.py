@@ -10,20 +10,10 @@ from datetime import UTC, datetime
 from durable_core.fingerprint import fingerprint
 from fakes.lifelike import uuid
 from fakes.provider import Work
+from fakes.server.fields import Fields
 from fakes.server.mail import address_of, target_of
-from fakes.server.wire import (
-    Answer,
-    Asked,
-    Desk,
-    Fields,
-    Request,
-    Route,
-    Trouble,
-    invalid,
-    json_answer,
-    retry_headers,
-    to_json,
-)
+from fakes.server.trouble import Trouble, invalid, retry_headers
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, json_answer, to_json
 
 _NAMES = {
     "invalid_request": "validation_error",

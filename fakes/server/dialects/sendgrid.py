@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from durable_core.fingerprint import fingerprint
 from fakes.provider import Work
+from fakes.server.fields import Fields
 from fakes.server.mail import address_of, target_of
-from fakes.server.wire import Answer, Asked, Desk, Fields, Request, Route, Trouble, invalid, json_answer
+from fakes.server.trouble import Trouble, invalid
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, json_answer
 
 _HELP = "http://sendgrid.com/docs/API_Reference/Web_API_v3/Mail/errors.html"
 _ID_BYTES = 16

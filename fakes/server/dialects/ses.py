@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from durable_core.fingerprint import fingerprint
 from fakes.lifelike import uuid
 from fakes.provider import Work
+from fakes.server.fields import Fields
 from fakes.server.mail import address_of, parsed, recipients_in, substance_of, target_of
-from fakes.server.wire import Answer, Asked, Desk, Fields, Request, Route, Trouble, invalid, json_answer, retry_headers
+from fakes.server.trouble import Trouble, invalid, retry_headers
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, json_answer
 
 _TYPES = {
     "invalid_request": "BadRequestException",

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from durable_core.fingerprint import fingerprint
 from fakes.provider import Work
-from fakes.server.wire import Answer, Asked, Desk, Fields, Request, Route, Trouble, invalid, json_answer
+from fakes.server.fields import Fields
+from fakes.server.trouble import Trouble, invalid
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, json_answer
 
 _OWN_WORDS = frozenset({"channel_not_found", "no_text"})
 _WORDS = {

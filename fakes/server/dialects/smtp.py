@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from durable_core.fingerprint import fingerprint
 from fakes.provider import Work
 from fakes.server.mail import parsed, substance_of, target_of
-from fakes.server.wire import Answer, Asked, Desk, Request, Route, Trouble
+from fakes.server.trouble import Trouble
+from fakes.server.wire import Answer, Asked, Desk, Request, Route
 
 _REPLIES = {
     "rate_limit": (450, "4.7.1"),

@@ -10,7 +10,8 @@ from durable_core.fingerprint import fingerprint
 from fakes.lifelike import paragraph, uuid
 from fakes.provider import Work
 from fakes.search import find
-from fakes.server.wire import Answer, Asked, Desk, Request, Route, Trouble, invalid, json_answer, retry_headers
+from fakes.server.trouble import Trouble, invalid, retry_headers
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, json_answer
 
 _USUAL_RESULTS = 5
 _MOST_RESULTS = 20

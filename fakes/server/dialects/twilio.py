@@ -11,7 +11,8 @@ from email.utils import format_datetime
 
 from durable_core.fingerprint import fingerprint
 from fakes.provider import Work
-from fakes.server.wire import Answer, Asked, Desk, Request, Route, Trouble, invalid, json_answer, retry_headers
+from fakes.server.trouble import Trouble, invalid, retry_headers
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, json_answer
 
 _CODES = {
     "invalid_request": 20001,

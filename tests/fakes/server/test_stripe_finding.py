@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import stripe
 
-from fakes.server.dialects.stripe_search import query
-from fakes.server.wire import Trouble
+from fakes.server.dialects.stripe.search import query
+from fakes.server.trouble import Trouble
 
 Serve = Callable[..., Any]
 PAID: Any = {"amount": 2000, "currency": "usd", "payment_method": "pm_card_visa", "confirm": True}

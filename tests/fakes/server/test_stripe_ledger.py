@@ -17,7 +17,7 @@ from fakes import Fault, Ledger
 from fakes.policy import policy
 from fakes.provider import Provider
 from fakes.server.dialects import DIALECTS
-from fakes.server.dialects.stripe_records import records_of
+from fakes.server.dialects.stripe.records import records_of
 
 Serve = Callable[..., Any]
 PAID: Any = {"amount": 2000, "currency": "usd", "payment_method": "pm_card_visa", "confirm": True}
