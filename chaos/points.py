@@ -26,10 +26,10 @@ class Window(StrEnum):
     """The provider has acted; its answer is not back."""
     UNRECORDED = "unrecorded"
     """The answer is in hand; no record of it."""
-    ANSWERED = "answered"
-    """The answer is on its way to a program whose records cannot be seen; whether it notes it is a race."""
     RECORDED = "recorded"
     """The record is durable; the step has not returned."""
+    ANSWERED = "answered"
+    """The answer is on its way to a program whose records cannot be seen; whether it notes it is a race."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer.main
@@ -25,6 +26,8 @@ from chaos.points import Window
 from chaos.sources import SOURCES
 from chaos.verdict import Word
 from fakes import PRESETS, KeyPolicy, Refusal
+from fakes.faults import Kind
+from fakes.server.dialects import DIALECTS, variables
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -222,3 +225,19 @@ def _duration(seconds: float) -> str:
 def test_every_preset_is_documented_with_its_rules() -> None:
     rows = re.findall(r"^\| `.*\|$", (ROOT / "docs/fakes.md").read_text().partition("### Presets")[2], re.MULTILINE)
     assert rows[: len(PRESETS)] == [policy_row(preset) for preset in PRESETS.values()]
+
+
+def test_every_provider_of_the_server_is_documented_with_its_operations() -> None:
+    section = (ROOT / "docs/server.md").read_text().partition("\n## Providers\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`[a-z`, ]+`) \| (.*?) \| (.*?) \|$", section, re.MULTILINE)
+    named = {name: row[1] for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    assert named.keys() == DIALECTS.keys()
+    for name, operations in named.items():
+        assert set(re.findall(r"`([a-z]\w*(?:\.\w+)?)`", operations)) <= set(DIALECTS[name].operations), name
+    variables_named = {text for row in rows for text in re.findall(r"`([A-Z_]+)`", row[2])}
+    assert variables_named - {"SMTP_HOST", "SMTP_PORT"} <= variables("http://127.0.0.1:1").keys()
+
+
+def test_every_kind_of_fault_is_documented() -> None:
+    section = (ROOT / "docs/fakes.md").read_text().partition("\n## Faults\n")[2]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == [*get_args(Kind)]
