@@ -27,7 +27,7 @@ class Subject(Protocol):
     """Something under test: an agent that is called, or a program that is run.
 
     `takes_run` says whether its records can be seen. `disagreement` and `idle` say what is amiss when two runs without
-    a kill differ, and when no provider was called.
+    a kill differ, and when no provider was called; `remedy` what keeps an effect from happening again.
     """
 
     @property
@@ -46,6 +46,9 @@ class Subject(Protocol):
 
     @property
     def idle(self) -> str: ...  # noqa: D102 - see above
+
+    @property
+    def remedy(self) -> str: ...  # noqa: D102 - see above
 
     def again(self, schedule: str, options: str) -> str:
         """The command that carries out a schedule again; `options` begin with a space, if there are any."""
@@ -80,6 +83,7 @@ class Agent:
         "a run against; let it work through a Run, or take chance and time out of its requests"
     )
     idle = "the agent called no provider of its World"
+    remedy = "record each finished step, and give every effect a key made of run and step: run.effect(...) does both"
 
     @property
     def is_async(self) -> bool:

@@ -273,6 +273,8 @@ class Chaos:
                 tls=tls,
                 warm=warm,
                 syscalls=syscalls,
+                script=script,
+                recorded=recorded,
             )
             options = program_options(
                 reach=Reach(points=tuple(points) if points is not None else None, depth=depth, random=random),
@@ -287,7 +289,7 @@ class Chaos:
                 seed=seed,
                 folder=folder,
             )
-            return _judged(execute(program, options, script=script, recording=recorded))
+            return _judged(execute(program, options))
 
     @property
     def _cores(self) -> int:

@@ -98,7 +98,7 @@ class Fork:
     @property
     def notes(self) -> tuple[str, ...]:
         """The threads that were alive in the parents, since lives do not have them."""
-        names = ", ".join(self.parents[0].threads)
+        names = ", ".join(self.parents[0].told["threads"])
         threads = f"threads alive where lives are forked, which lives do not have: {names} (--launcher spawn has them)"
         return tuple(note for note in (self.reason, threads if names else "") if note)
 
@@ -202,7 +202,7 @@ def _fork_here(agent: Agent, *, perturbed: bool) -> Parent:
         ours.close()
         _be_parent(agent, theirs, perturbed=perturbed)
     theirs.close()
-    return Parent(ours, threads, lambda: os.waitpid(pid, 0))
+    return Parent(ours, {"threads": threads}, lambda: os.waitpid(pid, 0))
 
 
 def _be_parent(agent: Agent, control: socket.socket, *, perturbed: bool) -> NoReturn:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,10 +27,10 @@ _SOURCES = str(Path(__file__).resolve().parent.parent)
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """This side of a warm parent. `wait` returns when it has ended."""
+    """This side of a warm parent. `told` is what it has said of itself, `wait` returns when it has ended."""
 
     control: socket.socket
-    threads: Sequence[str]
+    told: Mapping[str, Sequence[str]]
     wait: Callable[[], object]
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -94,11 +94,12 @@ def interpreter(
     return process, ours
 
 
-def greeting(message: bytes) -> Sequence[str]:
-    """The first message of a fresh interpreter: its threads, or why it could not import the agent."""
+def greeting(message: bytes) -> Mapping[str, Sequence[str]]:
+    """The first message of a fresh interpreter: its `threads` and the like, or why it could not import the agent."""
     if not message:
         raise LaunchError("a fresh interpreter ended before it could import the agent; its messages are above")
     answer = json.loads(message)
     if "error" in answer:
         raise AgentError(answer["error"])
-    return list(answer["threads"])
+    told: Mapping[str, Sequence[str]] = answer
+    return told

@@ -30,8 +30,9 @@ class Races:
         total = self.noted + self.asked_again
         if not total:
             return ()
-        ends = f"in {self.noted} of {total} the program had noted it, in {self.asked_again} it asked again"
-        return (f"kills with the answer on its way are a race: {ends}",)
+        kills = "1 kill" if total == 1 else f"{total} kills"
+        ends = f"the program had noted it {self.noted} times, and asked again {self.asked_again} times"
+        return (f"{kills} came with the answer on its way, which is a race: {ends}",)
 
 
 def _is_asked_again(run: Try, life: LifeEnd) -> bool:

@@ -40,13 +40,18 @@ def finding_lines(finding: Finding) -> list[str]:
 def summary(verdict: Verdict) -> str:
     """The verdict and its numbers in one line."""
     found = f" · {len(verdict.findings)} finding{'s' if len(verdict.findings) > 1 else ''}" if verdict.findings else ""
-    number, noun = (verdict.kills, "kills") if verdict.images is None else (verdict.images, "images")
+    number, noun = (verdict.kills, "kill") if verdict.images is None else (verdict.images, "image")
     counted = verdict.kills if verdict.images is None else verdict.lives
-    rate = f"{counted / max(verdict.seconds, 0.001):.0f} {'kills' if verdict.images is None else 'lives'}/s"
-    return (
-        f"{clean(verdict.agent)}: {verdict.word}{found} · {verdict.crash_points} crash points · {number} {noun}, "
-        f"{verdict.lives} lives in {verdict.seconds:.1f} s ({rate})"
-    )
+    rate = f"{_rate(counted / max(verdict.seconds, 0.001))} {'kills' if verdict.images is None else 'lives'}/s"
+    counts = f"{number} {noun}{'s' if number != 1 else ''}, {verdict.lives} lives in {verdict.seconds:.1f} s ({rate})"
+    return f"{clean(verdict.agent)}: {verdict.word}{found} · {verdict.crash_points} crash points · {counts}"
+
+
+def _rate(number: float) -> str:
+    return f"{number:.0f}" if number >= _FEW else f"{number:.1f}"
+
+
+_FEW = 10
 
 
 def remarks(verdict: Verdict) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import groupby
 
@@ -25,11 +26,18 @@ def tell(run: Try, step: str, concerns: Callable[[Row], bool]) -> tuple[str, ...
     lives = [*run.lives, *([run.replay] if run.replay else [])]
     told = [(life.spec.number, _line(life, [row for row in _of_life(run, life) if concerns(row)])) for life in lives]
     lines = []
-    for line, same in groupby((pair for pair in told if pair[1]), key=lambda pair: pair[1]):
-        numbers = [number for number, _ in same]
-        who = f"life {numbers[0]}" if len(numbers) == 1 else f"lives {numbers[0]} to {numbers[-1]}"
-        lines.append(f"{who}  {step:<4}  {line}")
+    for _, same in groupby((pair for pair in told if pair[1]), key=lambda pair: _alike(pair[1])):
+        alike = list(same)
+        first, last = alike[0][0], alike[-1][0]
+        who = f"life {first}" if first == last else f"lives {first} to {last}"
+        line = alike[0][1]
+        lines.append(f"{who}  {line}" if line.startswith(step) else f"{who}  {step:<4}  {line}")
     return tuple(lines)
+
+
+def _alike(line: str) -> str:
+    """A line without its numbers and made-up ids: lives that differ in those alone are told together."""
+    return re.sub(r"[0-9a-f-]*\d[0-9a-f-]*", "*", line)
 
 
 def _of_life(run: Try, life: LifeEnd) -> list[Row]:

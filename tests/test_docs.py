@@ -40,7 +40,7 @@ _FILE_NAME = re.compile(r"# (?P<name>[\w/]+\.py)\n")
 _VARIES = re.compile(
     r"\d+ lives in \d+\.\d+ s"  # how many lives it takes to name a cause is no promise
     r"|\d+\.\d+ ?s\b"
-    r"|\(\d+ (?:kills|lives)/s\)"
+    r"|\([\d.]+ (?:kills|lives)/s\)"
     r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
     r"|\d+ tokens| *\d{1,3}(?:,\d{3})+"  # what was billed
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from chaos.causes import cause_of_error
+from chaos.causes import cause_of_error, cause_of_refusal
 from chaos.checks.case import Case, Ending, Fact
+from chaos.life import Try
+from fakes import Row
 
 _RECORD_IT = "make every value that the path or the result depends on a recorded step: run.now, run.random, run.step"
 
@@ -61,6 +63,9 @@ def end(case: Case) -> Iterator[Fact]:
     if run.lives[-1].spec.number in run.met:
         return
     cause, fix = cause_of_error(last.error, "let a resumed life go on from what the killed one left behind")
+    refused = _refused_again(run)
+    if refused is not None:
+        cause, fix = cause_of_refusal(refused, case.agent)
     yield Fact(
         check="does-not-end",
         text=f"the run does not end: it is resumed again and again, and every life fails with {last.error}"
@@ -69,6 +74,19 @@ def end(case: Case) -> Iterator[Fact]:
         fix=fix,
         concerns=lambda row: row.outcome in ("refused", "failed"),
     )
+
+
+def _refused_again(run: Try) -> Row | None:
+    """The call at which the last life failed, if an earlier life had had the same one applied, under another key."""
+    own = [row for row in run.rows if row.life == run.lives[-1].spec.number and row.nature == "acts"]
+    if not own or own[-1].outcome not in ("failed", "refused"):
+        return None
+    last = own[-1]
+    for row in run.rows:
+        same = (row.provider, row.operation, row.target) == (last.provider, last.operation, last.target)
+        if same and row.outcome == "applied" and row.life < last.life and row.key != last.key:
+            return last
+    return None
 
 
 def swallowed(case: Case) -> Iterator[Fact]:

@@ -76,6 +76,8 @@ def exec_command(
             tls=tls,
             warm=warm,
             syscalls=most if _is_at_syscalls(at) else 0,
+            script=script,
+            recorded=recorded,
         )
         options = program_options(
             accept=tuple(accept or ()),
@@ -90,7 +92,7 @@ def exec_command(
             jobs=jobs,
         )
         with progress_on(Console(stderr=True), program.short) as progress:
-            verdict = execute(program, options, progress, script=script, recording=recorded)
+            verdict = execute(program, options, progress)
         end(verdict, output)
 
 

@@ -30,22 +30,13 @@ def program_options(**chosen: object) -> Options:
     return Options(providers=over_http(), **chosen)  # type: ignore[arg-type]  # the fields of Options
 
 
-def execute(
-    program: Program,
-    options: Options | None = None,
-    progress: Progress | None = None,
-    *,
-    script: Path | None = None,
-    recording: Path | None = None,
-) -> Verdict:
+def execute(program: Program, options: Options | None = None, progress: Progress | None = None) -> Verdict:
     """Start a program, kill it at its points, start it again until it ends, and judge every run that comes of it.
 
     Args:
         program: under test.
         options: made by `program_options`.
         progress: told of every finished try.
-        script: what models say, in order; lifelike answers if None.
-        recording: answers recorded elsewhere, instead of all others.
 
     Raises:
         HarnessError: an option, a name or the set-up is wrong.
@@ -53,7 +44,7 @@ def execute(
     began = time.monotonic()
     program.check()
     options = options or program_options()
-    says, recorded = read_answers(script, recording)
+    says, recorded = read_answers(program.script, program.recorded)
     syscalls = Syscalls(program.syscalls, options.seed)
     with exploring_with(program, options, lambda: programs_launcher(program, syscalls, says, recorded)) as found:
         found.uncovered = tuple(_uncovered(program, syscalls))

@@ -15,9 +15,9 @@ from chaos.parents import Parent, start_parents
 from chaos.points import Point
 from chaos.programs.gate import LifeAtGate
 from chaos.programs.program import Program
-from chaos.programs.stage import Stage, Stages
+from chaos.programs.python_command import installed_imports
+from chaos.programs.stage import Stage, Stages, variable_names
 from chaos.programs.syscalls import Syscalls, is_syscall
-from chaos.programs.warm_imports import installed_imports
 from fakes.server.listening import Listener
 from fakes.server.recorded import Recording
 from fakes.server.script import Script
@@ -98,12 +98,17 @@ def programs_launcher(
     if program.syscalls:
         syscalls.check()
     imports = installed_imports(program.command) if program.warm else []
-    setup: dict[str, object] = {"cwd": str(Path.cwd()), "imports": imports}
+    setup: dict[str, object] = {"cwd": str(Path.cwd()), "imports": imports, "variables": variable_names(program)}
     parents = start_parents("chaos.programs.start:serve_programs", setup, count=2 if program.warm else 1)
-    notes: tuple[str, ...] = ()
-    if program.warm:
-        notes = (f"lives were forked from a process that had imported {', '.join(_tops(imports)) or 'nothing'}",)
+    notes = tuple(_notes(imports, parents[0].told["cold"])) if program.warm else ()
     return Programs(program, Stages(program, Listener(), script, recording), parents, syscalls, notes)
+
+
+def _notes(imports: Sequence[str], cold: Sequence[str]) -> Iterator[str]:
+    warm = [name for name in _tops(imports) if name not in cold]
+    yield f"lives were forked from a process that had imported {', '.join(warm) or 'nothing'}"
+    if cold:
+        yield f"imported in every life, where the environment is read meanwhile: {', '.join(cold)}"
 
 
 def _tops(imports: Sequence[str]) -> list[str]:

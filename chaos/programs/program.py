@@ -33,6 +33,8 @@ class Program:
         tls: providers are reached through a proxy with a certificate of our own, for SDKs without a base URL.
         warm: a Python program is forked from a process that has imported what it imports.
         syscalls: kills also at system calls that make something durable; so many of them at most.
+        script: file of what models say, in order; lifelike answers if None.
+        recorded: file of answers recorded elsewhere, which come instead of all others.
     """
 
     command: tuple[str, ...]
@@ -44,6 +46,8 @@ class Program:
     tls: bool = False
     warm: bool = False
     syscalls: int = 0
+    script: Path | None = None
+    recorded: Path | None = None
 
     takes_run = False
     disagreement = (
@@ -53,6 +57,10 @@ class Program:
     idle = (
         "the program called no provider at CRASHWINDOW_URL; is its SDK told of it? crashwindow serve prints the "
         "variables, and --tls catches SDKs that have none"
+    )
+    remedy = (
+        "record each finished step, and send a key made of run and step with every effect, as the header "
+        "Idempotency-Key or by the SDK's option for it"
     )
 
     @property
@@ -108,6 +116,8 @@ class Program:
         parts += [] if self.state is None else ["--state", str(self.state)]
         parts += [] if self.signal == KILL else ["--signal", self.signal, "--grace", f"{self.grace:g}s"]
         parts += ["--later", f"{self.later:g}s"] if self.later else []
+        parts += [] if self.script is None else ["--script", str(self.script)]
+        parts += [] if self.recorded is None else ["--recorded", str(self.recorded)]
         parts += ["--tls"] * self.tls + ["--warm"] * self.warm + ["--at", "syscalls"] * bool(self.syscalls)
         return "".join(f" {shlex.quote(part)}" for part in parts)
 

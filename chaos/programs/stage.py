@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,11 +18,13 @@ from fakes import Fault, Ledger
 from fakes.provider import wall_clock
 from fakes.server.dialects import variables
 from fakes.server.listening import LOOPBACK, Listener
-from fakes.server.proxy import proxying
+from fakes.server.proxy import Proxy, proxying
 from fakes.server.recorded import Recording
 from fakes.server.script import Script
 from fakes.server.site import Site
 from fakes.server.smtp import serving_smtp
+
+_OURS = ("CRASHWINDOW_URL", "CRASHWINDOW_RUN_ID", "CRASHWINDOW_STATE")
 
 
 @dataclass(slots=True)
@@ -56,9 +59,7 @@ class Stage:
         """What the process of a life finds, beside what the harness itself was started with."""
         places = self.places(spec)
         ours = {
-            "CRASHWINDOW_URL": places.server,
-            "CRASHWINDOW_RUN_ID": places.run_id,
-            "CRASHWINDOW_STATE": places.state,
+            **dict(zip(_OURS, (places.server, places.run_id, places.state), strict=True)),
             LIFE_VARIABLE: life_mark(spec),
             "PYTHONHASHSEED": str(1 + spec.turn % 2),  # odd and even lives differ in it, as restarts do
             "PYTHONDONTWRITEBYTECODE": "1",  # a life should not be the first to compile a module
@@ -102,7 +103,15 @@ class Stages:
             names = variables(address) | {"SMTP_HOST": LOOPBACK, "SMTP_PORT": str(mail)}
             if self.program.tls:
                 names |= stack.enter_context(self.listener.open(proxying(site, folder))).variables()
+            if "GOOGLE_API_KEY" in os.environ:  # it would come before GEMINI_API_KEY, and it may be a real one
+                names["GOOGLE_API_KEY"] = names["GEMINI_API_KEY"]
             yield Stage(self.program, address, gate, names, folder)
+
+
+def variable_names(program: Program) -> list[str]:
+    """The environment variables that are others in every life."""
+    proxy = Proxy("", Path()).variables() if program.tls else {}
+    return [*variables(""), *proxy, *program.environment, "SMTP_HOST", "SMTP_PORT", *_OURS]
 
 
 def _lay_out(program: Program, state: Path) -> None:

@@ -7,12 +7,15 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from chaos.life import LifeSpec, ProgramSpec
 from chaos.living import redirect_output
 from chaos.programs.strays import adopt_orphans, end_strays
-from chaos.programs.warm_imports import import_all, run_python
+from chaos.programs.warmth import Warmth, run_python
 from chaos.warm import WarmParent, other_threads, send_line
 
 
@@ -23,13 +26,19 @@ def serve_programs(descriptor: int) -> None:
     setup = json.load(sys.stdin)
     os.chdir(setup["cwd"])
     adopt_orphans()
-    import_all(setup["imports"])
-    send_line(control.fileno(), {"threads": other_threads() if setup["imports"] else []})
-    WarmParent(become, control, end_strays).serve()
+    warmth = Warmth(frozenset(setup["variables"]))
+    warmth.import_all(setup["imports"])
+    send_line(control.fileno(), {"threads": other_threads(), "cold": sorted(warmth.cold)})
+
+    def bury(spec: LifeSpec, living: Collection[int]) -> None:
+        end_strays(spec, living)
+        warmth.learn(spec)
+
+    WarmParent(partial(become, warmth), control, bury).serve()
 
 
-def become(spec: LifeSpec, reply: int) -> None:
-    """Be the program of a life, which is told of by its number. Returns only if it runs in this very process, warm."""
+def become(warmth: Warmth, spec: LifeSpec, reply: int) -> NoReturn:
+    """Be the program of a life, which is told of by its number. Does not return."""
     program = spec.program
     if program is None:
         raise ValueError("a life of a program needs to be told which")
@@ -40,13 +49,16 @@ def become(spec: LifeSpec, reply: int) -> None:
     os.environ.update(program.environment)
     send_line(reply, {"pid": os.getpid()})
     os.set_inheritable(reply, False)  # noqa: FBT003 - the name says it
-    if program.warm:
-        run_python(program.command)
-    else:
+    if not program.warm:
         _execute(program)
+    code = run_python(program.command)
+    warmth.tell(spec)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
-def _execute(program: ProgramSpec) -> None:
+def _execute(program: ProgramSpec) -> NoReturn:
     try:
         os.execvp(program.command[0], program.command)  # noqa: S606 - what the user asks for, without a shell
     except OSError as error:

@@ -77,7 +77,7 @@ class Site:
 
     def close(self) -> None:
         """Write what waits. The ledger stays open."""
-        self._writer.close()
+        self._writer.write()
 
     async def serve(self, request: Request) -> Served:
         """The answer to a request, whatever it is.

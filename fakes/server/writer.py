@@ -1,101 +1,85 @@
-"""One thread that writes a ledger for many callers at once: those that wait together share a transaction."""
+"""Group commit: callers that wait for a ledger at the same time share a transaction."""
 
 from __future__ import annotations
 
 import asyncio
-import queue
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from fakes.ledger import Ledger
 
 T = TypeVar("T")
 
-_MOST = 256
-"""Jobs in one transaction; the first of them waits for the last."""
-
 
 class _Job(Protocol):
     def carry_out(self) -> None:
         """Do the work, and keep what came of it."""
 
-    def tell(self, failure: BaseException | None) -> None:
+    def tell(self, failure: Exception | None) -> None:
         """Let the caller know; a failure is that of the transaction."""
 
 
 class Writer:
-    """Group commit: what `do` returns is durable, and no caller has waited for a transaction of its own."""
+    """What `do` returns is durable, and no caller has waited for a transaction of its own.
+
+    All is done on the caller's event loop, at the end of its present round: what the round brings is one batch. A
+    thread of its own would do it no sooner, since a commit is a write() into the system's memory (see `Ledger`), and
+    would have to be woken for every batch.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write, name="ledger writer", daemon=True)
-        self._thread.start()
+        self._jobs: list[_Job] = []
 
     async def do(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises, after the transaction that it was done in has landed."""
-        job = _Awaited(work)
-        self._jobs.put(job)
+        loop = asyncio.get_running_loop()
+        job = _Awaited(work, loop.create_future())
+        self._jobs.append(job)
+        loop.call_soon(self.write)
         return await job.future
 
-    def close(self) -> None:
-        """Write what waits, and end the thread."""
-        self._jobs.put(None)
-        self._thread.join()
-
-    def _write(self) -> None:
-        while jobs := self._waiting():
-            failure: BaseException | None = None
-            try:
-                with self._ledger.transaction():
-                    for job in jobs:
-                        job.carry_out()
-            except BaseException as error:  # noqa: BLE001 - the transaction failed, and so did every job in it
-                failure = error
-            for job in jobs:
-                job.tell(failure)
-
-    def _waiting(self) -> list[_Job]:
-        """All that waits, at least one; none when there will be no more."""
-        jobs: list[_Job] = []
-        while len(jobs) < _MOST:
-            try:
-                job = self._jobs.get(block=not jobs)
-            except queue.Empty:
-                break
-            if job is None:
-                if jobs:
-                    self._jobs.put(None)  # for the next round
-                break
-            jobs.append(job)
-        return jobs
+    def write(self) -> None:
+        """Carry out what waits, if anything does."""
+        jobs, self._jobs = self._jobs, []
+        if not jobs:
+            return
+        failure: Exception | None = None
+        try:
+            with self._ledger.transaction():
+                for job in jobs:
+                    job.carry_out()
+        except Exception as error:  # noqa: BLE001 - the transaction failed, and so did every job in it
+            failure = error
+        for job in jobs:
+            job.tell(failure)
 
 
 class _Awaited(Generic[T]):
     """A job whose outcome a coroutine waits for."""
 
-    def __init__(self, work: Callable[[], T]) -> None:
+    __slots__ = ("_error", "_result", "_work", "future")
+
+    def __init__(self, work: Callable[[], T], future: asyncio.Future[T]) -> None:
         self._work = work
-        self._loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[T] = self._loop.create_future()
-        self._settle: Callable[[], None] = self.future.cancel  # type: ignore[assignment]  # its result is of no interest
+        self._error: Exception | None = None
+        self.future = future
 
     def carry_out(self) -> None:
         """Raises nothing: an error is an outcome."""
         try:
-            self._settle = partial(self.future.set_result, self._work())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
-            self._settle = partial(self.future.set_exception, error)
+            self._result = self._work()
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits
+            self._error = error
 
-    def tell(self, failure: BaseException | None) -> None:
-        """From the writer's thread, into the loop's."""
-        settle = self._settle if failure is None else partial(self.future.set_exception, failure)
-        with suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._unless_given_up, settle)
-
-    def _unless_given_up(self, settle: Callable[[], None]) -> None:
-        if not self.future.done():
-            settle()
+    def tell(self, failure: Exception | None) -> None:
+        """Nobody is told who has given up, or whose loop has ended."""
+        if self.future.done():
+            return
+        error = failure or self._error
+        with suppress(RuntimeError):
+            if error is None:
+                self.future.set_result(self._result)
+            else:
+                self.future.set_exception(error)

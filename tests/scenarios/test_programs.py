@@ -40,9 +40,8 @@ def killed(name: str, half: str, *points: str, accept: tuple[str, ...] = ("in-fl
     warm = not name.endswith(".mjs")
     command = (sys.executable, "-m", f"scenarios.programs.{name}") if warm else ("node", str(PROGRAMS / name))
     return execute(
-        Program(command=(*command, half), warm=warm),
+        Program(command=(*command, half), warm=warm, script=script if script.exists() else None),
         program_options(accept=accept, jobs=2, reach=Reach(points=points or None)),
-        script=script if script.exists() else None,
     )
 
 

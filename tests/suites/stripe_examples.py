@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 
 from fakes import Call, Caller
-from fakes.server.dialects.stripe_cards import card_of, new_source
-from fakes.server.dialects.stripe_objects import (
+from fakes.server.dialects.stripe.cards import card_of, new_source
+from fakes.server.dialects.stripe.objects import (
     Thing,
     captured,
     new_balance_change,
@@ -20,9 +20,10 @@ from fakes.server.dialects.stripe_objects import (
     new_refund,
     new_tax_id,
 )
-from fakes.server.dialects.stripe_records import entry
+from fakes.server.dialects.stripe.records import entry
 from fakes.server.site import Served, Site
-from fakes.server.wire import Fields, Request
+from fakes.server.fields import Fields
+from fakes.server.wire import Request
 
 _NAMES = ("xxxxxxxxxxxxx", "123", "xyz")
 _MONEY = Fields({"amount": 2000, "currency": "usd"})

@@ -58,13 +58,12 @@ def program(tmp_path: Path) -> Callable[[str], tuple[str, ...]]:
 @pytest.fixture
 def kill(tmp_path: Path) -> Callable[..., Verdict]:
     """Kill a command at the points that match; everything else by name, as `Program` and `Options` have it."""
-    names = {"environment", "state", "signal", "grace", "later", "tls", "warm", "syscalls"}
+    names = {"environment", "state", "signal", "grace", "later", "tls", "warm", "syscalls", "script", "recorded"}
 
     def killed(command: tuple[str, ...], *points: str, **keywords: object) -> Verdict:
         of_program = {name: keywords.pop(name) for name in names & set(keywords)}
-        files = {name: keywords.pop(name) for name in {"script", "recording"} & set(keywords)}
         reach = Reach(points=points or None, depth=keywords.pop("depth", 1))
         options = program_options(reach=reach, jobs=2, **keywords)
-        return execute(Program(command=command, **of_program), options, **files)
+        return execute(Program(command=command, **of_program), options)
 
     return killed

@@ -35,7 +35,7 @@ def test_with_a_key_of_run_and_step_it_sends_once(program: Any, kill: Any) -> No
     assert verdict.word is Word.WITHIN_BOUNDS
     assert verdict.kills == 3
     assert any("elsewhere than at a provider call" in text for text in verdict.not_covered)
-    assert any("are a race" in note for note in verdict.notes)
+    assert any("which is a race" in note for note in verdict.notes)
 
 
 def test_a_kill_during_the_recovery_is_tried_at_depth_two(program: Any, kill: Any) -> None:

@@ -60,7 +60,6 @@ class Gemini:
         return {
             "GOOGLE_GEMINI_BASE_URL": base,
             "GEMINI_API_KEY": "crashwindow",
-            "GOOGLE_API_KEY": "crashwindow",
         }
 
 

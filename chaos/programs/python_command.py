@@ -1,16 +1,10 @@
-"""Warm starts of Python programs: what a program imports is imported once, and each life is a fork.
-
-Only what is installed is imported ahead: the program's own modules may read their environment while they are imported,
-and that is another in every life.
-"""
+"""What a command runs on Python, and what that imports: read from its source, without importing anything."""
 
 from __future__ import annotations
 
 import ast
-import importlib
-import runpy
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -67,33 +61,11 @@ def installed_imports(command: Sequence[str]) -> list[str]:
         seen.add(file)
         for name in _imports_in(file):
             where = _where(name)
-            if where is not None and not _is_installed(where):
+            if where is not None and not is_installed(where):
                 waiting.append(where)
             elif where is not None or name in sys.stdlib_module_names:
                 found[name] = None
     return list(found)
-
-
-def import_all(names: Iterable[str]) -> None:
-    """Import what can be; what fails here fails in the program, which may not mind."""
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except Exception:  # noqa: BLE001, S112 - a module may do anything while it is imported
-            continue
-
-
-def run_python(command: Sequence[str]) -> None:
-    """Run the program in this process, as the interpreter would."""
-    python = read_python(command)
-    if python.module is not None:
-        sys.path.insert(0, str(Path.cwd()))
-        sys.argv = [python.module, *python.arguments]
-        runpy.run_module(python.module, run_name="__main__", alter_sys=True)
-    elif python.script is not None:
-        sys.path.insert(0, str(Path(python.script).resolve().parent))
-        sys.argv = [python.script, *python.arguments]
-        runpy.run_path(python.script, run_name="__main__")
 
 
 def _is_ours(interpreter: str) -> bool:
@@ -128,7 +100,8 @@ def _where(name: str) -> Path | None:
     return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
 
 
-def _is_installed(file: Path) -> bool:
+def is_installed(file: Path) -> bool:
+    """Whether a module's file belongs to Python or to a package, and not to the program."""
     return "site-packages" in file.parts or "dist-packages" in file.parts or Path(ast.__file__).parent in file.parents
 
 
