@@ -3,6 +3,7 @@
 VENV := .venv
 READY := $(VENV)/.ready
 SDKS := $(VENV)/.sdks
+PINS := $(VENV)/pins/bin/python -m pip
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The interpreter that the environment is made from: make setup PYTHON=/opt/python3.12/bin/python3
@@ -38,15 +39,14 @@ bench: $(SDKS)  ## Measure, and print the figures
 bench-peers: $(READY)  ## Run the peers beside crashwindow, on one agent
 	$(VENV)/bin/python tests/benchmarks/peers/side_by_side.py
 
-pins: $(READY)  ## Write constraints.txt anew, with the latest versions of everything
+pins: $(READY)  ## Write constraints.txt and constraints-sdks.txt anew, with the latest versions of everything
 	$(VENV)/bin/python -m venv --clear $(VENV)/pins
-	$(VENV)/pins/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)/pins/bin/python -m pip install --quiet --group dev --editable .
-	$(VENV)/pins/bin/python -m pip freeze --exclude-editable > $(VENV)/pins.txt
-	{ sed -n '/^#/p' constraints.txt; cat $(VENV)/pins.txt; } > $(VENV)/pins.new && mv $(VENV)/pins.new constraints.txt
-	$(VENV)/pins/bin/python -m pip install --quiet --constraint $(VENV)/pins.txt --group sdks --editable '.[sdks]'
-	{ sed -n '/^#/p' constraints-sdks.txt; $(VENV)/pins/bin/python -m pip freeze --exclude-editable \
-		| grep -vxFf $(VENV)/pins.txt; } > $(VENV)/pins.new && mv $(VENV)/pins.new constraints-sdks.txt
+	$(PINS) install --quiet --upgrade 'pip>=25.1'
+	$(PINS) install --quiet --group dev --group sdks --editable '.[sdks]'
+	$(PINS) freeze --exclude-editable > $(VENV)/pins.txt
+	$(PINS) install --quiet --dry-run --ignore-installed --report $(VENV)/pins.json \
+		--constraint $(VENV)/pins.txt --group dev --editable .
+	$(VENV)/bin/python tests/pins.py $(VENV)/pins.json $(VENV)/pins.txt
 
 clean:  ## Remove the environment and what the tools leave behind
 	rm -rf $(VENV) .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
