@@ -1,7 +1,7 @@
 """Sort pinned versions into two files: `python tests/pins.py REPORT FREEZE`, as `make pins` does.
 
-REPORT is what pip would install for the project and its tools: those pins go to constraints.txt. All others of FREEZE are
-there for the SDKs, and go to constraints-sdks.txt. The comments of the files stay.
+REPORT is what pip would install for the project and its tools: those pins go to constraints.txt. All others of FREEZE
+are there for the SDKs, and go to constraints-sdks.txt. The comments of the files stay.
 """
 
 from __future__ import annotations

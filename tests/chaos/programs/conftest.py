@@ -58,6 +58,8 @@ def program(tmp_path: Path) -> Callable[[str], tuple[str, ...]]:
 @pytest.fixture
 def kill(tmp_path: Path) -> Callable[..., Verdict]:
     """Kill a command at the points that match; everything else by name, as `Program` and `Options` have it."""
+    if sys.platform != "linux":
+        pytest.skip("programs are started on Linux")
     names = {"environment", "state", "signal", "grace", "later", "tls", "warm", "syscalls", "script", "recorded"}
 
     def killed(command: tuple[str, ...], *points: str, **keywords: object) -> Verdict:

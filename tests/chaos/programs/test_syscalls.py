@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ from chaos.errors import LaunchError
 from chaos.points import Point, Window
 from chaos.programs.syscalls import Syscalls, durable_points, is_syscall
 from chaos.verdict import Word
+
+needs_strace = pytest.mark.skipif(
+    shutil.which("strace") is None and "CI" not in os.environ, reason="strace is not installed, and this is not CI"
+)
 
 LOG = Path("/dev/shm/crashwindow-x/try-y/output.log")
 
@@ -74,6 +79,7 @@ def test_strace_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
         Syscalls(10, 0).check()
 
 
+@needs_strace
 def test_a_program_on_sqlite_is_killed_within_its_commit(program: Any, kill: Any) -> None:
     unkeyed = kill(program(SQLITE, name="unkeyed.py"), "(pwrite64)*", "(fdatasync)*", "(unlink)*", syscalls=500)
 
@@ -86,6 +92,7 @@ def test_a_program_on_sqlite_is_killed_within_its_commit(program: Any, kill: Any
     }
 
 
+@needs_strace
 def test_with_a_key_no_system_call_is_a_crash_window(program: Any, kill: Any) -> None:
     keyed = kill(program(SQLITE, "--keyed"), syscalls=500)
 
@@ -94,6 +101,7 @@ def test_with_a_key_no_system_call_is_a_crash_window(program: Any, kill: Any) ->
     assert not any("system calls" in text for text in keyed.not_covered)
 
 
+@needs_strace
 def test_of_many_system_calls_some_are_drawn_and_the_others_named(program: Any, kill: Any) -> None:
     sampled = kill(program(SQLITE, "--keyed"), "(*)*@before", syscalls=4)
 
@@ -101,6 +109,7 @@ def test_of_many_system_calls_some_are_drawn_and_the_others_named(program: Any, 
     assert any("system calls beyond the 4 that were drawn" in text for text in sampled.not_covered)
 
 
+@needs_strace
 def test_the_other_processes_of_a_killed_program_die_with_it(program: Any, kill: Any, tmp_path: Path) -> None:
     alive = tmp_path / "alive"
     lines = f"""
