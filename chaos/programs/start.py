@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+from chaos.coverage import save_coverage
 from chaos.life import LifeSpec, ProgramSpec
 from chaos.living import redirect_output
 from chaos.programs.strays import adopt_orphans, end_strays
@@ -55,6 +56,7 @@ def become(warmth: Warmth, spec: LifeSpec, reply: int) -> NoReturn:
     warmth.tell(spec)
     sys.stdout.flush()
     sys.stderr.flush()
+    save_coverage()
     os._exit(code)
 
 

@@ -29,6 +29,10 @@ needs_node = pytest.mark.skipif(
 )
 
 
+UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
+"""Measuring the processes of programs would double the time that each life takes."""
+
+
 @pytest.fixture(autouse=True)
 def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
@@ -40,7 +44,9 @@ def killed(name: str, half: str, *points: str, accept: tuple[str, ...] = ("in-fl
     warm = not name.endswith(".mjs")
     command = (sys.executable, "-m", f"scenarios.programs.{name}") if warm else ("node", str(PROGRAMS / name))
     return execute(
-        Program(command=(*command, half), warm=warm, script=script if script.exists() else None),
+        Program(
+            command=(*command, half), environment=UNMEASURED, warm=warm, script=script if script.exists() else None
+        ),
         program_options(accept=accept, jobs=2, reach=Reach(points=points or None)),
     )
 

@@ -43,6 +43,10 @@ def send(name, to, subject="Hello"):
 """
 
 
+UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
+"""For the programs, which are no code of ours: measuring them would double the time that each life takes."""
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[str], tuple[str, ...]]:
     """A command that runs a program made of the desk and the given lines."""
@@ -64,6 +68,7 @@ def kill(tmp_path: Path) -> Callable[..., Verdict]:
 
     def killed(command: tuple[str, ...], *points: str, **keywords: object) -> Verdict:
         of_program = {name: keywords.pop(name) for name in names & set(keywords)}
+        of_program["environment"] = {**UNMEASURED, **of_program.get("environment", {})}
         reach = Reach(points=points or None, depth=keywords.pop("depth", 1))
         options = program_options(reach=reach, jobs=2, **keywords)
         return execute(Program(command=command, **of_program), options)
