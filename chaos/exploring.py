@@ -27,7 +27,7 @@ from chaos.saved import saved_for
 from chaos.stores import is_fresh
 from chaos.tries import Setting, Tries
 from chaos.verdict import Verdict
-from chaos.warm import FOLDER_PREFIX
+from chaos.warm import EXPLORATION
 
 Progress = Callable[[int, int, int], None]
 """Told of every finished try, or life in an image: how many are done, are known to be done so far, and were found."""
@@ -68,7 +68,8 @@ def setting_of(options: Options) -> Iterator[Setting]:
         HarnessError: an option is wrong; told before anything is started.
     """
     options.check()
-    with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, dir=options.folder or _fast_folder()) as folder:
+    with tempfile.TemporaryDirectory(prefix="crashwindow-", dir=options.folder or _fast_folder()) as folder:
+        (Path(folder) / EXPLORATION).touch()
         yield Setting(
             store=options.store,
             seed=options.seed,

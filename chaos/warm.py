@@ -33,8 +33,8 @@ from fakes import World
 from fakes.lifelike import Vocabulary, adopt_vocabulary, draw_vocabulary
 
 MESSAGE_BYTES = 1 << 16
-FOLDER_PREFIX = "crashwindow-"
-"""Of the folder of an exploration: the warm parents remove it if the harness cannot."""
+EXPLORATION = ".crashwindow-exploration"
+"""An empty file in the folder of an exploration, which the warm parents remove if the harness cannot."""
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # once, before lives are forked
@@ -146,7 +146,7 @@ class WarmParent:
     def _clear_away(self) -> None:
         """Remove the files of the exploration, should the harness have been killed before it could."""
         paths = (path for folder in self._folders for path in (Path(folder), *Path(folder).parents))
-        for exploration in {path for path in paths if path.name.startswith(FOLDER_PREFIX)}:
+        for exploration in {path for path in paths if (path / EXPLORATION).exists()}:
             shutil.rmtree(exploration, ignore_errors=True)
 
     def _end_all(self) -> None:

@@ -42,7 +42,12 @@ def test_the_wheel_works_in_an_environment_and_a_folder_of_its_own(tmp_path: Pat
 
     names = set(zipfile.ZipFile(wheel).namelist())
     source = tmp_path / "source"
-    sources = {file.relative_to(source).as_posix() for package in PACKAGES for file in (source / package).rglob("*.py")}
+    sources = {
+        file.relative_to(source).as_posix()
+        for package in PACKAGES
+        for pattern in ("*.py", "*.mjs", "*.jsonl")
+        for file in (source / package).rglob(pattern)
+    }
     assert {name for name in names if ".dist-info/" not in name} == {
         *sources,
         *(f"{package}/py.typed" for package in PACKAGES),

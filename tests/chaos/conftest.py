@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
 
 from chaos.agent import find_agent
 from chaos.kill import kill
@@ -12,6 +13,10 @@ from chaos.options import Options
 from chaos.verdict import Verdict
 
 Kill = Callable[..., Verdict]
+
+# Machines differ, and so does what else they do: no example has a time limit.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ def test_a_program_without_a_key_sends_twice_when_it_dies_after_the_effect(progr
     assert finding.check == "duplicate-effect"
     assert "ada@example.com was sent 2 times, expected 1" in finding.fact
     assert finding.window in ("applied", "answered")
-    assert finding.reproduce.startswith("crashwindow exec --points '(resend.emails.send)@")
+    assert finding.reproduce.startswith("crashwindow exec ")
+    assert "--points '(resend.emails.send)@" in finding.reproduce
     assert finding.reproduce.endswith(f"-- {' '.join(command)}")
 
 
