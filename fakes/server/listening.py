@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Self, TypeVar
 
 from aiohttp import HttpVersion11, web
 from aiohttp.http_exceptions import PayloadEncodingError
-from multidict import istr
 
 from fakes.server.gate import Dropped
 from fakes.server.site import Served, Site
@@ -134,26 +133,10 @@ async def _read(request: web.BaseRequest) -> Request:
         method=request.method,
         path=request.rel_url.path,
         query=request.rel_url.query,
-        headers=_Headers(request.headers),
+        headers=request.headers,
         body=bytes(body),
         too_large=len(body) > MOST_BYTES,
     )
-
-
-class _Headers(Mapping[str, str]):
-    """Headers by their names in any case; aiohttp's own are, behind an interface that knows no aiohttp."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = headers
-
-    def __getitem__(self, name: str) -> str:
-        return self._headers[istr(name)]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name.lower() for name in self._headers)
-
-    def __len__(self) -> int:
-        return len(self._headers)
 
 
 async def _send(request: web.BaseRequest, served: Served) -> web.StreamResponse:

@@ -17,7 +17,11 @@ from fakes.witness import Caller, Nature
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request, read whole unless it is `too_large`. `path` is the one that the provider knows."""
+    """One request, read whole unless it is `too_large`.
+
+    `path` is the one that the provider knows. Headers are looked up by their names in lower case; over HTTP they are
+    found however they are spelled.
+    """
 
     method: str
     path: str
@@ -42,7 +46,7 @@ class Request:
 
     def _parsed(self) -> object:
         try:
-            parsed = json.loads(self.body.decode("utf-8"), parse_constant=_no_constant)
+            parsed = _JSON.decode(self.body.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise invalid(f"the body is not UTF-8 at byte {error.start}") from None
         except (ValueError, RecursionError) as error:
@@ -60,6 +64,11 @@ class Request:
         return {**self.query, **dict(pairs)}
 
 
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+_JSON = json.JSONDecoder(parse_constant=_no_constant)
 _DEEPEST = 100
 """Levels of a body's JSON; what reads it recurses."""
 
@@ -74,10 +83,6 @@ def _is_deeper(value: object, levels: int) -> bool:
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
     return any(isinstance(outer, dict | list) for outer in level)
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _kind(value: object) -> str:
@@ -101,10 +106,13 @@ def json_answer(value: object, *, status: int = 200, headers: Mapping[str, str] 
     return Answer(status=status, pieces=(to_json(value),), headers=headers or {})
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def to_json(value: object) -> bytes:
     """Compact JSON in UTF-8. A lone surrogate stays an escape, as it came."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        return _COMPACT.encode(value).encode("utf-8")
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode("ascii")
 

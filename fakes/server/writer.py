@@ -23,9 +23,9 @@ class _Job(Protocol):
 class Writer:
     """What `do` returns is durable, and no caller has waited for a transaction of its own.
 
-    All is done on the caller's event loop, at the end of its present round: what the round brings is one batch. A
-    thread of its own would do it no sooner, since a commit is a write() into the system's memory (see `Ledger`), and
-    would have to be woken for every batch.
+    All is done on the callers' event loop, of which there is one, at the end of its present round: what a round brings
+    is one batch. A thread would do it no sooner, since a commit is a write() into the system's memory (see `Ledger`),
+    and would have to be woken for every batch.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -35,10 +35,10 @@ class Writer:
     async def do(self, work: Callable[[], T]) -> T:
         """What `work` returns or raises, after the transaction that it was done in has landed."""
         loop = asyncio.get_running_loop()
-        job = _Awaited(work, loop.create_future())
-        self._jobs.append(job)
+        outcome: asyncio.Future[T] = loop.create_future()
+        self._jobs.append(_Awaited(work, outcome))
         loop.call_soon(self.write)
-        return await job.future
+        return await outcome
 
     def write(self) -> None:
         """Carry out what waits, if anything does."""
@@ -59,12 +59,12 @@ class Writer:
 class _Awaited(Generic[T]):
     """A job whose outcome a coroutine waits for."""
 
-    __slots__ = ("_error", "_result", "_work", "future")
+    __slots__ = ("_error", "_future", "_result", "_work")
 
     def __init__(self, work: Callable[[], T], future: asyncio.Future[T]) -> None:
         self._work = work
         self._error: Exception | None = None
-        self.future = future
+        self._future = future
 
     def carry_out(self) -> None:
         """Raises nothing: an error is an outcome."""
@@ -75,11 +75,11 @@ class _Awaited(Generic[T]):
 
     def tell(self, failure: Exception | None) -> None:
         """Nobody is told who has given up, or whose loop has ended."""
-        if self.future.done():
+        if self._future.done():
             return
         error = failure or self._error
         with suppress(RuntimeError):
             if error is None:
-                self.future.set_result(self._result)
+                self._future.set_result(self._result)
             else:
-                self.future.set_exception(error)
+                self._future.set_exception(error)

@@ -19,9 +19,11 @@ from pathlib import Path
 from calls import call_figures
 from figures import QUICK, Figure, Sizes
 from kills import kill_figures
+from programs import program_figures
 from resuming import resume_figures
 from rich.console import Console
 from rich.table import Table
+from serving import serving_figures
 from steps import step_figures
 from verifying import verify_figures
 
@@ -32,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the table, write the JSON."""
     options = _options(argv)
     sizes = QUICK if options.quick else Sizes()
-    with tempfile.TemporaryDirectory(prefix="crashwindow-bench-", dir=options.folder or _disk_folder()) as name:
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=options.folder or _disk_folder()) as name:
         folder = Path(name)
         machine = _machine(folder)
         figures = list(_figures(sizes, folder))
@@ -50,10 +52,12 @@ def _figures(sizes: Sizes, folder: Path) -> Iterator[Figure]:
     yield from step_figures(sizes, folder)
     yield from resume_figures(sizes, folder, fast)
     yield from call_figures(sizes, folder)
+    yield from serving_figures(sizes, folder)
+    yield from program_figures(sizes, folder)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Measure verifying, kills, recorded steps, resumes and fakes.")
+    parser = argparse.ArgumentParser(description="Measure verifying, kills, steps, resumes, fakes, and programs.")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that everything runs, measures nothing")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     parser.add_argument("--folder", type=Path, help="where files are written; a disk by default")

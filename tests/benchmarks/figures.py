@@ -59,6 +59,9 @@ class Sizes:
         respawned: patterns of the points of the long agent that are killed at for the extrapolation.
         lengths: steps of the agents that are verified; the last has the aim.
         budget: seconds after which such a verification is ended, incomplete.
+        asked: chat calls of the program that `exec` kills.
+        served: seconds in which a server is asked, in a turn.
+        fetch: whether peers that are not installed yet are.
     """
 
     repeats: int = 3
@@ -72,6 +75,9 @@ class Sizes:
     respawned: tuple[str, ...] = ("answer:*[05]@unrecorded",)
     lengths: tuple[int, ...] = (61, 250, 1_000)
     budget: int = 75
+    asked: int = 4
+    served: float = 4.0
+    fetch: bool = True
 
 
 QUICK = Sizes(
@@ -86,6 +92,9 @@ QUICK = Sizes(
     respawned=("notify@unrecorded",),
     lengths=(3, 5),
     budget=20,
+    asked=1,
+    served=1.0,
+    fetch=False,
 )
 
 

@@ -40,6 +40,13 @@ def test_every_figure_is_in_the_table_and_in_the_json(tmp_path: Path) -> None:
     for call in ("email.send", "llm.complete"):
         assert_compared(figures[f"one keyed {call}, ledger in a file"])
     assert sum(name.startswith("one World on") for name in figures) == 2
+    beside = [figure for name, figure in figures.items() if "chat completions answered" in name and "beside" in name]
+    assert len(beside) == 2
+    for figure in beside:
+        if "was not measured" not in figure["note"]:
+            assert_compared(figure)
+    assert_compared(figures["chat completions answered, ledger in a file, steady"])
+    assert_compared(figures["program with the openai SDK killed and resumed, exec, warm"])
     assert all(name in done.stdout for name in figures)
     assert report["machine"]["file system"]
 

@@ -21,8 +21,8 @@ from fakes.server.dialects.stripe.objects import (
     new_tax_id,
 )
 from fakes.server.dialects.stripe.records import entry
-from fakes.server.site import Served, Site
 from fakes.server.fields import Fields
+from fakes.server.site import Served, Site
 from fakes.server.wire import Request
 
 _NAMES = ("xxxxxxxxxxxxx", "123", "xyz")

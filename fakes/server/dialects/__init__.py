@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from types import MappingProxyType
 
 from fakes.server.dialects.anthropic import Anthropic
@@ -53,6 +54,7 @@ def dialect_of(request: Request) -> tuple[Dialect | None, Request]:
     return by_host or next((dialect for dialect in _ALL if dialect.claims(request)), None), request
 
 
+@lru_cache(maxsize=256)
 def dialect_at(host: str) -> Dialect | None:
     """The provider that really listens on a host, if it is one of these."""
     known = (dialect for dialect in _ALL if any(fnmatchcase(host, pattern) for pattern in dialect.hosts))

@@ -169,12 +169,13 @@ def _stored(emails: list[dict[str, object]], desk: Desk, number: int, digest: st
     sent = [
         {
             "object": "email",
-            "id": uuid(random),
+            "id": identifier,
+            "message_id": f"<{identifier}@resend.dev>",
             "created_at": made,
             "last_event": "delivered",
             **email,
         }
-        for email in emails
+        for identifier, email in ((uuid(random), email) for email in emails)
     ]
     return to_json(sent).decode()
 

@@ -19,7 +19,7 @@ from fakes.server.dialects.openai.parameters import CHAT, check, check_choice, m
 from fakes.server.dialects.openai.tools import chat_tools, must_call
 from fakes.server.fields import Fields
 from fakes.server.trouble import invalid
-from fakes.server.wire import Answer, Asked, Desk, Request, Route, event_stream, json_answer
+from fakes.server.wire import Answer, Asked, Desk, Request, Route, event_stream, to_json
 
 _FORMATS = ("text", "json_object", "json_schema")
 _MOST_STOPS = 4
@@ -49,13 +49,15 @@ def create(desk: Desk, request: Request, _found: Mapping[str, str]) -> Asked:
             "service_tier": "default",
             "system_fingerprint": "fp_crashwindow",
         }
-        return Work(json.dumps(completion), tokens_in=tokens_in, tokens_out=tokens_out)
+        return Work(to_json(completion).decode(), tokens_in=tokens_in, tokens_out=tokens_out)
 
     def render(answer: str) -> Answer:
-        completion = json.loads(answer)
-        return event_stream(list(chunks(completion, with_usage=with_usage))) if streamed else json_answer(completion)
+        if streamed:
+            return event_stream(list(chunks(json.loads(answer), with_usage=with_usage)))
+        return Answer(pieces=(answer.encode(),))
 
-    return Asked(operation="chat", target=model, nature="bills", parameters=body.values, work=work, render=render)
+    digest = questions[0].body  # of all parameters
+    return Asked(operation="chat", target=model, nature="bills", parameters=digest, work=work, render=render)
 
 
 ROUTES = (Route("POST", "/v1/chat/completions", create),)
