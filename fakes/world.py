@@ -8,11 +8,11 @@ from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
 from fakes.email import Email
-from fakes.errors import UnknownName
 from fakes.faults import Fault
 from fakes.ledger import Ledger
 from fakes.lifelike import Lifelike
 from fakes.llm import Llm
+from fakes.names import check_names
 from fakes.payments import Payments
 from fakes.policy import KeyPolicy, policy
 from fakes.provider import Provider, wall_clock
@@ -51,7 +51,7 @@ class World:
         witness: Witness | None = None,
         clock: Callable[[], float] = wall_clock,
     ) -> None:
-        _check(policies, faults)
+        check_names(policies, faults, {name: kind.operations for name, kind in PROVIDERS.items()})
         self.ledger = Ledger(path)
         witness = Unwatched(self.ledger.last_life + 1) if witness is None else witness
 
@@ -83,18 +83,3 @@ class World:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _check(policies: Mapping[str, str | KeyPolicy], faults: Sequence[Fault]) -> None:
-    """Refuse what could never take effect, before a file is made."""
-    for name, chosen in policies.items():
-        if name not in PROVIDERS:
-            raise UnknownName("provider", name, PROVIDERS)
-        if isinstance(chosen, str):
-            policy(chosen)
-    for fault in faults:
-        if fault.provider not in PROVIDERS:
-            raise UnknownName(f"fault {fault}: provider", fault.provider, PROVIDERS)
-        operations = PROVIDERS[fault.provider].operations
-        if fault.operation not in ("*", *operations):
-            raise UnknownName(f"fault {fault}: operation", fault.operation, operations)

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import threading
 import time
 from collections import Counter
@@ -104,10 +103,6 @@ class LifeAtGate:
 
     async def _kill(self, pid: int) -> None:
         """End the group, and return when the process that leads it is dead: it must not see its connection go."""
-        if sys.platform != "linux":
-            self._end_group()
-            await asyncio.sleep(_RACE_SECONDS)
-            return
         try:
             descriptor = os.pidfd_open(pid)
         except ProcessLookupError:

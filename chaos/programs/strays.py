@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import os
 import signal
-import sys
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -29,8 +28,7 @@ def life_mark(spec: LifeSpec) -> str:
 
 def adopt_orphans() -> None:
     """Become the parent of whatever descendants lose theirs (Linux), to be able to end and to bury them."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def end_strays(spec: LifeSpec, living: Collection[int]) -> None:
@@ -39,8 +37,6 @@ def end_strays(spec: LifeSpec, living: Collection[int]) -> None:
     `living` are the processes of the lives that are on. When there are none, whoever is left is a stray, even if it
     has cleared its environment.
     """
-    if sys.platform != "linux":
-        return
     mark = f"{LIFE_VARIABLE}={life_mark(spec)}".encode()
     for _ in range(_ROUNDS):  # the children of a stray become children of this process only when it has died
         strays = [pid for pid in _children() if pid not in living and (not living or _bears(pid, mark))]

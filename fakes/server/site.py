@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from durable_core.fingerprint import fingerprint
-from fakes.errors import ConnectionLost, GivenAgain, MalformedAnswer, ProviderError, UnknownName
+from fakes.errors import ConnectionLost, GivenAgain, MalformedAnswer, ProviderError
 from fakes.faults import Fault
 from fakes.ledger import Ledger
 from fakes.lifelike import Lifelike
+from fakes.names import check_names
 from fakes.policy import KeyPolicy, policy
 from fakes.provider import Provider, Reply, Ticket, Work, wall_clock
 from fakes.server.answers import Answers, Freely, Unscripted
@@ -69,7 +70,7 @@ class Site:
 
     def __post_init__(self) -> None:
         """Refuse what could never take effect. Raises UnknownName."""
-        check_names(self.policies, self.faults)
+        check_names(self.policies, self.faults, {name: dialect.operations for name, dialect in DIALECTS.items()})
         lifelike = Lifelike(self.seed, self.steady)
         self._says = self.answers or Freely(lifelike)
         self._providers = {name: self._provider(dialect, lifelike) for name, dialect in DIALECTS.items()}
@@ -173,21 +174,6 @@ class Site:
             reply = await self._writer.do(partial(_carry_out, provider, ticket, asked))
         await self.gate.applied(call)
         return ticket, reply
-
-
-def check_names(policies: Mapping[str, str | KeyPolicy], faults: Sequence[Fault]) -> None:
-    """Refuse a provider, preset or operation that there is not. Raises UnknownName, with the nearest name."""
-    for name, chosen in policies.items():
-        if name not in DIALECTS:
-            raise UnknownName("provider", name, DIALECTS)
-        if isinstance(chosen, str):
-            policy(chosen)
-    for fault in faults:
-        if fault.provider not in DIALECTS:
-            raise UnknownName(f"fault {fault}: provider", fault.provider, DIALECTS)
-        operations = DIALECTS[fault.provider].operations
-        if fault.operation not in ("*", *operations):
-            raise UnknownName(f"fault {fault}: operation", fault.operation, operations)
 
 
 def _begin(provider: Provider, call: Call, caller: Caller, asked: Asked) -> tuple[Ticket | None, Reply | None]:
